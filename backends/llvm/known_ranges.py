@@ -72,7 +72,10 @@ class Rounds(NamedTuple):
 
 
 def known_rounds(loop: Instruction, initial: Sequence[Any]) -> Rounds | None:
-    """How a ``while`` counts whose state's leaves begin as these; None where that is not known, or some are in inner tuples."""
+    """How a ``while`` counts whose state's leaves begin as these, None for what is in no register.
+
+    None where that is not known, or some leaves are in inner tuples.
+    """
     if not loop.shape.is_tuple or len(initial) != len(loop.shape.elements):
         return None
     trips = known_trip_count(loop)
@@ -81,9 +84,9 @@ def known_rounds(loop: Instruction, initial: Sequence[Any]) -> Rounds | None:
     found = counting(loop)
     if found is None:
         return None
-    begin = known_range(initial[found.index])
     limit = None if found.limit_index is None else initial[found.limit_index]
-    end = (found.limit, found.limit) if limit is None else known_range(limit)
+    begin = known_range(initial[found.index])
+    end = (found.limit, found.limit) if found.limit_index is None else known_range(limit)
     if begin is None or end is None:
         return None
     strictly = found.direction in ("LT", "GT")

@@ -1,5 +1,7 @@
 """Arrays on a device that are changed in place, by functions and by assignment, and views of them."""
 
+import operator
+
 import numpy as np
 import pytest
 from device_with_memory import same
@@ -133,6 +135,25 @@ def test_reshape_of_a_transposed_view_is_a_copy(put):
         array.ravel()[1] = 200
         array.flatten()[2] = 300
     same(x, expected)
+
+
+def test_elements_one_after_the_other(put):
+    x, expected = put(X), X.copy()
+    for array in (x, expected):
+        array.flat[2] = 5
+        array.flat[1:4] = [1, 2]  # which are repeated
+        array.T.flat[[1, -2]] = 9
+        array[:, 1].flat = np.array([100, 200])
+        array.flat[::5] = array.flat[3]
+    same(x, expected)
+    same(x.flat[2:5], expected.flat[2:5])
+    elements, theirs = x.flat, expected.flat
+    assert (float(next(elements)), len(elements), elements.base) == (next(theirs), len(theirs), x)
+    assert list(map(float, elements)) == list(theirs)
+    x.flags.writeable = False
+    for change in (lambda: operator.setitem(x.flat, 0, 1), lambda: setattr(x, "flat", 1)):
+        with pytest.raises(ValueError, match="read-only"):
+            change()
 
 
 def test_scalars_are_values(put):

@@ -159,6 +159,32 @@ def test_arrays_in_containers_of_as_many_as_the_program_decides(put):
 WEIGHTS = None
 
 
+def _lists_of_rows(x, limit):
+    rows, texts, groups = [], [], {}
+    for number in range(len(x)):
+        if x[number].sum() > limit:
+            rows.append(x[number].tolist())
+            texts.append((f"row {number}: {x[number, 0]:.2f}", int(x[number, 1])))
+            groups.setdefault(number % 2, []).append(f"{x[number, 2]:g}")
+    return rows, texts, groups
+
+
+def test_lists_of_numbers_and_texts_of_as_many_as_the_program_decides(put):
+    function = jit(_lists_of_rows)
+    for limit in (-1.0, 20.0, 1e9):
+        assert function(put(X), limit) == _lists_of_rows(X, limit)
+
+
+def _texts(x):
+    return x.tobytes(), bytes(x), str(x), repr(x), f"{x} {x[1, 2]} {x[1, 2]!r} {[x[0]]}", x[1, 2].tobytes(), str(x)[1:9]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int8", "complex64", "bool"])
+def test_texts_and_bytes_are_those_of_the_contents(put, dtype):
+    x = X.astype(dtype)
+    assert jit(_texts)(put(x)) == _texts(x)
+
+
 @jit
 def weighted(x):
     return x @ WEIGHTS
@@ -440,8 +466,8 @@ def test_unknown_dtypes(put, array):
 
 def test_what_an_array_is_does_not_change(put):
     x = put(X)
-    for name, value in [("shape", (4, 3)), ("dtype", np.int64), ("T", X)]:
-        with pytest.raises(AttributeError):
+    for name, value, instead in [("shape", (4, 3), "reshape"), ("dtype", int, "view"), ("strides", (8,), "row"), ("T", X, "T")]:
+        with pytest.raises(AttributeError, match=instead):
             setattr(x, name, value)
     with pytest.raises(AttributeError):
         x.label = "a"

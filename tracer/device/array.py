@@ -24,7 +24,7 @@ from ..recording.function_tables import SEQUENCES
 from ..recording.object_operands import is_none_or_text
 from ..recording.operators import require_matrix
 from .exchange import capsule_of, cuda_interface_of, dlpack_device_of
-from .memory_facts import INSTEAD, Flags, missing, set_writeable, strides_of
+from .memory_facts import FIXED, INSTEAD, Flags, fixed, missing, set_writeable, strides_of
 from .placement import device_put
 from .views import PARTS, ViewAs, computed, item, shares_memory, write
 
@@ -132,8 +132,12 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
 
     @property
     def flat(self) -> Any:
-        """As `numpy.ndarray.flat`, to go over the elements; they cannot be set by it."""
-        return iter(self.reshape(-1))
+        """As `numpy.ndarray.flat`."""
+        return Flat(self) if current_trace() is None else _in_trace(self).flat
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        _set_flat(self, value)
 
     def view(self, *args: Any, **kwargs: Any) -> Any:
         """As `numpy.ndarray.view`."""
@@ -270,6 +274,33 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
 ArrayOnDevice.made = DeviceArray
 
 
+class Flat:
+    """As `numpy.flatiter`: the elements of an array, row-major."""
+
+    __slots__ = ("_rest", "base")
+
+    def __init__(self, array: DeviceArray) -> None:
+        self.base, self._rest = array, iter(array.reshape(-1))
+
+    def __iter__(self) -> Flat:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._rest)
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __getitem__(self, index: Any) -> Any:
+        return _get_of_flat(self.base, _as_index(index))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        _set_of_flat(self.base, _as_index(index), value)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.base.__array__(dtype, copy).reshape(-1)
+
+
 def _from_host(array: np.ndarray, device: str) -> Any:
     """A pickled array: on the device of this name."""
     return put_on_device(find_device(device), array)
@@ -325,7 +356,14 @@ def _as_index(index: Any) -> Any:
     return found if isinstance(index, tuple) else found[0]
 
 
+def _of_flat(function: Callable) -> Callable:
+    """A function that is given ``array.flat`` in the place of the array."""
+    return _for_any_form(lambda array, *given: function(_in_trace(array).flat, *map(_in_trace, given)), "flat")
+
+
 _get, _set = _eager(operator.getitem), _eager(operator.setitem)
+_get_of_flat, _set_of_flat = _of_flat(operator.getitem), _of_flat(operator.setitem)
+_set_flat = _for_any_form(lambda array, value: setattr(_in_trace(array), "flat", _in_trace(value)), "flat")
 
 _METHODS = (
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "byteswap", "choose", "clip", "compress", "conj",
@@ -446,6 +484,8 @@ for _name in _ATTRIBUTES:
     setattr(DeviceArray, _name, _attribute(_name))
 for _name in INSTEAD:
     setattr(DeviceArray, _name, missing(_name))
+for _name in FIXED:
+    setattr(DeviceArray, _name, fixed(_name, getattr(DeviceArray, _name)))
 
 
 def _in_trace(array: Any) -> Any:

@@ -79,6 +79,23 @@ INSTEAD = {
     "setfield": "x.view(dtype)[...] = value sets parts of the elements",
 }  # fmt: skip
 
+# What can be set of an ndarray, and not of an array on a device, and what makes an array with another one.
+FIXED = {
+    "dtype": "x.view(dtype) is a view of the elements as others",
+    "shape": "x.reshape(shape) is a view with another one",
+    "strides": "the elements lie row-major",
+}
+
+
+def fixed(name: str, of_class: property) -> property:
+    """The attribute, which can be read alone: what is raised where it is set says what there is instead."""
+
+    def refuse(array: ArrayOnDevice, value: Any) -> None:
+        kind = type(array).__name__
+        raise AttributeError(f"{name!r} of a {kind!r} object cannot be set: {FIXED[name]}", name=name, obj=array)
+
+    return property(of_class.fget, refuse, doc=of_class.__doc__)
+
 
 def missing(name: str) -> property:
     """An attribute that there is not, as `hasattr` says, too: what is raised says what there is instead."""

@@ -6,10 +6,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from llvmlite import ir
 from phlox import hlo, jit
 from phlox.backends.cpu.backend import CpuBackend
 from phlox.backends.cpu.target import host_target
-from phlox.backends.llvm.known_ranges import decided_comparison, known_range, note_range, note_result
+from phlox.backends.llvm.known_ranges import decided_comparison, known_range, known_rounds, note_range, note_result
 from phlox.backends.registry import get_backend
 from phlox.hlo import parse_module
 
@@ -301,3 +302,38 @@ def test_comparisons_that_what_is_known_decides(direction):
         decided.add(found := decided_comparison(instruction, registers))
         assert found is None or (values == found).all(), ranges
     assert decided == {None, False, True}
+
+
+UNKNOWN_LIMIT = """
+HloModule counts
+
+condition {
+  state = (s64[], s64[]) parameter(0)
+  i = s64[] get-tuple-element(state), index=0
+  limit = s64[] get-tuple-element(state), index=1
+  ROOT goes_on = pred[] compare(i, limit), direction=LT
+}
+
+body {
+  state = (s64[], s64[]) parameter(0)
+  i = s64[] get-tuple-element(state), index=0
+  limit = s64[] get-tuple-element(state), index=1
+  one = s64[] constant(1)
+  next = s64[] add(i, one)
+  ROOT result = (s64[], s64[]) tuple(next, limit)
+}
+
+ENTRY main {
+  state = (s64[], s64[]) parameter(0)
+  ROOT loop = (s64[], s64[]) while(state), condition=condition, body=body
+}
+"""
+
+
+def test_rounds_are_known_where_counter_and_limit_are():
+    """What lies in no register is None, as kernels have it."""
+    loop = parse_module(UNKNOWN_LIMIT).entry.root
+    start, limit = ir.Constant(ir.IntType(64), 3), ir.Constant(ir.IntType(64), 10)
+    assert known_rounds(loop, [start, limit])[:4] == (0, 7, 3, 9)
+    for initial in ([start, None], [None, limit], [None, None]):
+        assert known_rounds(loop, initial) is None

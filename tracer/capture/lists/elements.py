@@ -76,6 +76,11 @@ class LeafForm:
         return len(self.constants) + self.codes_of_numbers > 1
 
     @property
+    def is_array(self) -> bool:
+        """Whether it may be an array of the program's, which lies in the last column."""
+        return self.is_number and not (self.is_scalar or self.types or self.text is not None)
+
+    @property
     def codes_of_numbers(self) -> int:
         return len(self.types) or int(self.is_number)
 

@@ -16,6 +16,7 @@ from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.byte_order import in_other_order
 from ...recording.current_trace import current_trace
+from ...recording.device_arrays import ArrayOnDevice
 from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import ConcretizationError, TracerError, unraised
 from ...recording.makers import Source, register_maker, register_writer
@@ -215,10 +216,21 @@ class ExceptionOf:
 
 def _text_of(kind: type[Deferred], function: Callable[..., Any], parts: Sequence[Any]) -> Any:
     if not any(map(is_open, parts)):
-        return function(*parts)
+        return function(*(parts if kind is DeferredObject else _on_host(parts)))
     text = object.__new__(kind)  # whose values are taken down already
     text.function, text.values, text.in_characters = function, tuple(parts), None
     return text
+
+
+def _on_host(values: Sequence[Any]) -> Sequence[Any]:
+    """The values of a text, which is the same wherever arrays lie."""
+    return pytree.tree_map(_contents, values) if ArrayOnDevice.exist else values
+
+
+def _contents(value: Any) -> Any:
+    if not isinstance(value, ArrayOnDevice):
+        return value
+    return value.to_host()[()] if value.is_scalar else value.to_host()
 
 
 # A compiled call puts the text together of values that are known then.
