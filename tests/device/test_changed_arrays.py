@@ -135,6 +135,13 @@ def test_reshape_of_a_transposed_view_is_a_copy(put):
         array.ravel()[1] = 200
         array.flatten()[2] = 300
     same(x, expected)
+    copies, theirs = ([a.T.reshape(-1), a[:, 1:].ravel(), a[::2].T.reshape(2, 4)] for a in (x, expected))
+    for copy, its in zip(copies, theirs):
+        for one in (copy, its):
+            one[0] = 7
+            one[one > 8] = 1
+        same(copy, its)
+    same(x, expected)
 
 
 def test_elements_one_after_the_other(put):

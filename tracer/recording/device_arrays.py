@@ -91,14 +91,17 @@ class ArrayOnDevice:
     @classmethod
     def view_of(cls, array: ArrayOnDevice, steps: Steps) -> ArrayOnDevice:
         """What NumPy's view of the array is that these steps make; an array of its own where they copy."""
-        found = whole = array_like(array.shape, array.dtype)
+        root = array.root
+        found = whole = array_like(root.shape, root.dtype)
+        for step in array.steps:  # how a view lies decides what copies
+            found = step(found)
         moving = []
         for step in steps:
             made = step(found)
             if made is not found:  # else it says what may be done with the view
                 moving.append(step)
             found = made
-        view = cls(array.device, found, array.root, (*array.steps, *moving))
+        view = cls(array.device, found, root, (*array.steps, *moving))
         view.is_writeable = view.is_writeable and array.is_writeable
         return view if found.base is not None and np.may_share_memory(found, whole) or not found.size else view.computed_view()
 
