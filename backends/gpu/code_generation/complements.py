@@ -12,9 +12,9 @@ from .function_bodies import from_memory, with_bodies
 
 _NAME = r'%(?:"[^"]*"|[\w.$-]+)'
 # Of two numbers that are no constants: what loops carry, in registers or in memory that becomes such.
-_EXTREMUM = re.compile(
+EXTREMUM = re.compile(
     rf"^ *(?P<condition>{_NAME}) = icmp [su][gl][te] i(?P<bits>32|64) (?P<left>{_NAME}), (?P<right>{_NAME})\n"
-    rf" *{_NAME} = select +i1 (?P=condition), i(?P=bits) "
+    rf" *(?P<result>{_NAME}) = select +i1 (?P=condition), i(?P=bits) "
     r"(?:(?P=left), i(?P=bits) (?P=right)|(?P=right), i(?P=bits) (?P=left))$",
     re.MULTILINE,
 )
@@ -50,11 +50,11 @@ def without_complements_beside_extrema(llvm_ir: str) -> str:
       ret void
     }
     """
-    return with_bodies(llvm_ir, _changed) if _EXTREMUM.search(llvm_ir) and _COMPLEMENT.search(llvm_ir) else llvm_ir
+    return with_bodies(llvm_ir, _changed) if EXTREMUM.search(llvm_ir) and _COMPLEMENT.search(llvm_ir) else llvm_ir
 
 
 def _changed(body: str) -> tuple[str, str]:
-    if not _EXTREMUM.search(body):
+    if not EXTREMUM.search(body):
         return "", body
     decreased, subtracted = set(_DIFFERENCE_OR_PRODUCT.findall(body)), set(_SUBTRAHEND.findall(body))
     read: dict[str, str] = {}  # names and values of numbers, by their bits

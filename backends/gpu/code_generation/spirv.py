@@ -9,6 +9,7 @@ from .address_spaces import with_address_spaces
 from .complements import without_complements_beside_extrema
 from .emission_apart import emit_apart
 from .imported_intrinsics import import_intrinsics
+from .many_extrema import without_many_extrema
 from .narrowed_integers import with_masks
 from .negations import without_negations
 from .optimized_modules import parsed
@@ -16,7 +17,7 @@ from .shifted_negations import without_shifted_negations
 from .spirv_print import with_own_numbers
 
 # For Intel's compiler for processors, and for types that SPIR-V has not.
-_REWRITES = (without_negations, without_shifted_negations, without_complements_beside_extrema, with_masks)
+_REWRITES = (without_negations, without_shifted_negations, without_complements_beside_extrema, without_many_extrema, with_masks)
 
 
 def compile_to_spirv(llvm_ir: str, target: Target, is_trusted: bool) -> bytes:
