@@ -4,6 +4,7 @@ It stands in the place of a vendor's library, so what calls it is tested with th
 """
 
 import ctypes
+import threading
 from ctypes import c_char_p, c_int, c_uint64, c_void_p
 
 from phlox.backends.gpu.drivers.libraries import Signature
@@ -22,7 +23,7 @@ class HostAsDevice:
         self.in_use = 0
         self.version = 13010
         self.events, self.in_order = {}, []  # streams, of which the second waits for the first
-        self.current = 0  # the context, or the device's number, of the thread
+        self._of_thread, self._one_at_a_time = threading.local(), threading.RLock()
         self.stream_status = SUCCESS
         self.refuse = None  # a log: code is refused with it
         self.refusal = INVALID_PTX
@@ -38,13 +39,23 @@ class HostAsDevice:
             function = getattr(self, f"_{known_names.get(name, name)}")
 
             def call(*given, function=function, name=name):
-                self.calls.append(name)
-                status = function(*given)
+                with self._one_at_a_time:  # the stream's order, and what kernels and copies do takes Python's steps
+                    self.calls.append(name)
+                    status = function(*given)
                 return SUCCESS if status is None else status
 
             # A callback would be given a copy of what is a text.
             arguments = [c_void_p if argument is c_char_p else argument for argument in arguments]
             setattr(self, name, ctypes.CFUNCTYPE(result, *arguments)(call))
+
+    @property
+    def current(self):
+        """The context, or the device's number, of the thread."""
+        return getattr(self._of_thread, "current", 0)
+
+    @current.setter
+    def current(self, context):
+        self._of_thread.current = context
 
     def _Init(self, flags):
         assert flags == 0

@@ -1,5 +1,7 @@
 """Code for AMD's and NVIDIA's devices, executed: it runs on emulated processors, behind the drivers' functions."""
 
+import threading
+
 import numpy as np
 import phlox
 import pytest
@@ -314,3 +316,33 @@ def test_blocks_may_wait_for_those_before_them(emulated, architecture):
     custom = phlox.gpu.kernel("custom", result=lambda x: x, grid=20, block=1, llvm=text)
     found = jit(lambda x: custom(x * 0), backend="emulated")(np.zeros(20, np.int32))
     np.testing.assert_array_equal(found, np.arange(1, 21))
+
+
+def smoothed(x, w):
+    x[1:-1] = 0.5 * (x[:-2] + x[2:])
+    return np.tanh(w @ x), x[np.argsort(x)].cumsum()
+
+
+@on_all
+def test_threads_use_one_device(emulated, architecture):
+    """Each sees its own arrays: what one asks for is in the stream as a whole, in the context of the thread."""
+    emulated(architecture)
+    function, w, failures = jit(smoothed), random((16, 16), np.float64) / 100, []
+    on_device = phlox.device_put(w, "emulated")
+
+    def work(number):
+        try:
+            expected = random(16, np.float64) + number
+            x = phlox.device_put(expected, "emulated")
+            for _ in range(3):
+                for one, wanted in zip(function(x, on_device), smoothed(expected, w), strict=True):
+                    np.testing.assert_allclose(np.asarray(one), wanted, rtol=1e-9)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
