@@ -11,7 +11,7 @@ import re
 from .complements import EXTREMUM
 from .function_bodies import with_bodies
 
-MOST = 64  # that a block may have; one of 110 was compiled, and one of 230 not
+MOST = 64  # that a block may have: with 250 the process was ended, with 160 not
 _BLOCK = re.compile(r"(?m)^(?=\S+:)")
 
 
