@@ -117,7 +117,7 @@ class CompiledForms:
             return self.run(jitted, args, kwargs, turned)
         if specialization is None:
             call = Call(self.reader, args, kwargs, leaves, containers)
-            if reason := opened.opens(call, self._policy) or self._opened_texts(call):
+            if reason := self._opened(call):
                 self._outgrown = reason
                 return self.run(jitted, args, kwargs, turned)
             objects = call.object_values()
@@ -175,18 +175,22 @@ class CompiledForms:
         """Make the code for such a call."""
         _, leaves, containers = self.reader.read(args, kwargs)
         call = Call(self.reader, args, kwargs, leaves, containers)
-        if self.reader.opened.opens(call, self._policy) or self._opened_texts(call):
+        if self._opened(call):
             self.prepare_for(jitted, args, kwargs)
         else:
             with rare_collections():
                 self._prepare(jitted, call, call.object_values())
             self.reader.opened.close_known(self._policy)
 
-    def _opened_texts(self, call: Call) -> str:
-        """As `TextArguments.note`; where the function is not written anew Python asks texts itself, and has to know them."""
-        if self._options["control_flow"] != "source" or reason_not_captured(self._function) is not None:
-            return ""
-        return self.reader.texts.note(call)
+    def _opened(self, call: Call) -> str:
+        """Which of the arguments are inputs from now on, and why; nothing where none comes to be one.
+
+        Where the function is not written anew Python asks texts itself, and has to know them.
+        """
+        takes_texts = self._options["control_flow"] == "source" and reason_not_captured(self._function) is None
+        if reason := self.reader.opened.opens(call, self._policy, takes_texts):
+            return reason
+        return self.reader.texts.note(call) if takes_texts else ""
 
     def _prepare(self, jitted: Any, call: Call, objects: dict[str, Any]) -> tuple[KnownForm, Specialization]:
         """Trace and compile for this form of call, unless only its spelling is new.

@@ -38,15 +38,21 @@ class OpenedArguments:
         """Whether this argument is one of them."""
         return name in self.names and type(value) in KINDS
 
-    def opens(self, call: Call, policy: Policy) -> str | None:
-        """Opens an argument of a call that is to be compiled for, if one is due; says so."""
+    def opens(self, call: Call, policy: Policy, takes_texts: bool) -> str | None:
+        """Opens an argument of a call that is to be compiled for, if one is due; says so.
+
+        takes_texts: whether texts in it may be inputs; else Python has to know them.
+        """
         for one in call.arguments:
             if type(one.value) not in KINDS or one.structure is pytree.LEAF or one.name in self._closed:
                 continue
             seen = self._structures.setdefault(one.name, set())
             seen.add(hash(one.structure))
             is_long = len(one.value) > _MOST_ENTRIES
-            if (is_long or len(seen) > _MOST_STRUCTURES) and form_of(one.value) is not None:
+            if not is_long and len(seen) <= _MOST_STRUCTURES:
+                continue
+            form = form_of(one.value)
+            if form is not None and (takes_texts or not form.holds_texts):
                 self.names.add(one.name)
                 policy.hidden |= {entries_key(Argument(one.name)), Length(Argument(one.name)).key}
                 why = "is long" if is_long else "has had several structures"

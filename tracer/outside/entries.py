@@ -1,9 +1,13 @@
-"""What a dict, a set or a list outside holds, as columns of numbers: how many rows of them count may differ at each call."""
+"""What a dict, a set or a list outside holds, as columns: how many rows of them count may differ at each call.
+
+A column is of numbers, or of texts: for each text where its characters begin among those of all of them, and how many there are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -12,11 +16,16 @@ from .guards import Guard, short
 from .paths import MISSING, Objects, Path
 
 _DTYPES = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128), bool: np.dtype(np.bool_)}
+_PLACE_AND_LENGTH = np.dtype((np.int64, (2,)))
 _SMALLEST = 64  # rows
+LENGTH, TEXTS = -1, -2
+_BESIDE_COLUMNS = {LENGTH: "the length of", TEXTS: "the texts in"}
 
 
 def _dtype_of(kind: type) -> np.dtype | None:
-    """The dtype of a column of such numbers, None for what is none."""
+    """The dtype of a column of such numbers or texts, None for what is none."""
+    if kind is str:
+        return _PLACE_AND_LENGTH
     if kind in _DTYPES:
         return _DTYPES[kind]
     if issubclass(kind, np.generic) and kind.__module__ == "numpy":
@@ -27,7 +36,7 @@ def _dtype_of(kind: type) -> np.dtype | None:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Keys, values or elements that are all alike: numbers of one type, or tuples of numbers of these types."""
+    """Keys, values or elements that are all alike: numbers of one type, texts, or tuples of these types."""
 
     types: tuple[type, ...]
     is_tuple: bool
@@ -41,10 +50,9 @@ class Part:
     def dtypes(self) -> list[np.dtype]:
         return [_dtype_of(kind) for kind in self.types]
 
-    @property
-    def example(self) -> Any:
-        """A value that is like these."""
-        found = tuple([kind(0) for kind in self.types])
+    def example(self, text: Any) -> Any:
+        """A value that is like these, with this in the place of each text."""
+        found = tuple([text if kind is str else kind(0) for kind in self.types])
         return found if self.is_tuple else found[0]
 
     def columns(self, values: Sequence[Any]) -> list[list[Any]]:
@@ -70,15 +78,18 @@ class EntryForm:
     kind: type
     parts: tuple[Part, ...]
 
-    @property
-    def example(self) -> Any:
-        """An entry as a traced function has it: those of a set are (element, None)."""
-        found = tuple([part.example for part in self.parts])
+    def example(self, text: Any) -> Any:
+        """An entry as a traced function has it, with this in the place of each text: those of a set are (element, None)."""
+        found = tuple([part.example(text) for part in self.parts])
         return found if self.kind is dict else (*found, None) if self.kind is set else found[0]
 
     @property
     def dtypes(self) -> list[np.dtype]:
         return [dtype for part in self.parts for dtype in part.dtypes]
+
+    @property
+    def holds_texts(self) -> bool:
+        return any(str in part.types for part in self.parts)
 
     def holds(self, container: Any) -> bool:
         """Whether all entries of a container are like this."""
@@ -87,10 +98,27 @@ class EntryForm:
 
     def column(self, container: Any, number: int, rows: int) -> np.ndarray:
         """One of the columns with so many rows, those of the entries and others."""
-        columns = [column for part, values in zip(self.parts, _values(container)) for column in part.columns(values)]
+        columns = self._columns(container)
+        values = columns[number]
         found = np.zeros(rows, self.dtypes[number])
-        found[: len(columns[number])] = columns[number]
+        if found.ndim == 1:
+            found[: len(values)] = values
+            return found
+        before = sum([len(text) for column in self._texts(columns[:number]) for text in column])
+        lengths = list(map(len, values))
+        found[: len(values)] = list(zip(accumulate(lengths[:-1], initial=before), lengths))
         return found
+
+    def texts(self, container: Any) -> Iterator[str]:
+        """All texts of a container, one column behind another."""
+        for column in self._texts(self._columns(container)):
+            yield from column
+
+    def _columns(self, container: Any) -> list[list[Any]]:
+        return [column for part, values in zip(self.parts, _values(container)) for column in part.columns(values)]
+
+    def _texts(self, columns: Iterable[list[Any]]) -> list[list[Any]]:
+        return [column for column, dtype in zip(columns, self.dtypes) if dtype.ndim]
 
 
 def _kind_of(container: Any) -> type | None:
@@ -120,7 +148,7 @@ def _may_be_key(kind: type) -> bool:
 
 
 def rows_for(length: int, had: int) -> int:
-    """How many rows there should be for so many entries, to which others may be added."""
+    """How many rows there should be for so many entries, to which others may be added; room for so many characters."""
     found = max(_SMALLEST, had)
     while found < length:
         found *= 2
@@ -128,13 +156,13 @@ def rows_for(length: int, had: int) -> int:
 
 
 class Entries(Path):
-    """A column of what a container holds, or how many entries there are (``number`` -1)."""
+    """A column of what a container holds, or how many entries there are (``number`` -1), or all texts in one (-2)."""
 
     __slots__ = ("holder", "form", "number", "rows")
 
     def __init__(self, holder: Path, form: EntryForm, number: int, rows: int) -> None:
         self.holder, self.form, self.number, self.rows = holder, form, number, rows
-        self.text = f"len({holder.text})" if number < 0 else f"column {number} of {holder.text}"
+        self.text = f"column {number} of {holder.text}" if number >= 0 else f"{_BESIDE_COLUMNS[number]} {holder.text}"
         self.key = (*entries_key(holder), number)
 
     @property
@@ -149,7 +177,9 @@ class Entries(Path):
         container = self.holder.read(objects)
         if _kind_of(container) is not self.form.kind:
             return MISSING
-        return len(container) if self.number < 0 else self.form.column(container, self.number, self.rows)
+        if self.number == TEXTS:
+            return "".join(self.form.texts(container))
+        return len(container) if self.number == LENGTH else self.form.column(container, self.number, self.rows)
 
 
 def entries_key(holder: Path) -> tuple:
@@ -159,17 +189,24 @@ def entries_key(holder: Path) -> tuple:
 
 @dataclass(eq=False, slots=True)
 class SameEntries(Guard):
-    """A container whose entries are alike, and no more than there are rows for."""
+    """A container whose entries are alike, and no more than there are rows for, nor more characters than there is room for."""
 
     form: EntryForm
     rows: int
+    room: int
 
     def holds(self, found: Any) -> bool:
-        return _kind_of(found) is self.form.kind and len(found) <= self.rows and self.form.holds(found)
+        is_one = _kind_of(found) is self.form.kind and len(found) <= self.rows and self.form.holds(found)
+        return is_one and self._has_room(found)
+
+    def _has_room(self, found: Any) -> bool:
+        return not self.form.holds_texts or sum(map(len, self.form.texts(found))) <= self.room
 
     def words(self, found: Any) -> str:
         if _kind_of(found) is self.form.kind and len(found) > self.rows:
             return f"{self.path.text}: more than {self.rows} entries"
+        if self.form.holds(found) and not self._has_room(found):
+            return f"{self.path.text}: texts of more than {self.room} characters"
         return f"{self.path.text}: entries of other types" if found is not MISSING else f"{self.path.text}: {short(found)}"
 
 

@@ -72,7 +72,7 @@ class Program:
         self.has_open_lists = False  # whether any list has ever had an item that stands for its elements (capture/lists/)
         self.tables: list[Any] = []  # those in which lists lie (capture/lists/)
         self.characters: Any = None  # for capture/texts/characters.py
-        self.has_given_texts = False  # whether texts among the arguments are inputs
+        self.given_texts: list[hlo.Instruction] = []  # the characters of texts among the arguments that are inputs
         self.used_texts: dict[Any, Any] = {}  # for capture/texts/shared.py
         self.used_again: set[Any] = set()  # the places of those of these that are used once more
         self.written_elements: dict[Any, Any] = {}  # for capture/lists/text_ranks.py

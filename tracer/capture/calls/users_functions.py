@@ -25,7 +25,7 @@ def captured(function: types.FunctionType) -> types.FunctionType:
     if known is None or not all(map(operator.is_, known[1], held)):
         made = as_loop(surroundings, function) or captured_alone(function)
         is_followed = is_rewritten(made.__code__)
-        if not is_followed and surroundings.trace.program.has_given_texts:
+        if not is_followed and surroundings.trace.program.given_texts:
             name = function.__qualname__
             raise TracerError(f"{name} is not written anew, and may ask texts what only Python knows: isinstance(text, str)")
         if not stays_as_it_is(function.__code__.co_filename):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .... import hlo
-from ...outside.entries import Entries, EntryForm, SameEntries, entries_key, form_of, rows_for
-from ...outside.paths import Path
+from ...outside.entries import LENGTH, TEXTS, Entries, EntryForm, SameEntries, entries_key, form_of, rows_for
+from ...outside.paths import Argument, Path
 from ...outside.policy import HiddenNeeded
 from ...recording.array import TracedArray
 from ...recording.errors import TracerError
@@ -23,15 +25,22 @@ Change = tuple[str, Path, Any]
 class OpenEntries:
     """What a container held when the function began: one run, whose length and columns are inputs."""
 
-    def __init__(self, surroundings: Surroundings, path: Path, form: EntryForm, rows: int, place: str) -> None:
-        surroundings.guard(SameEntries(path, form, rows))
-        self.type = element_type(form.example)
+    def __init__(self, surroundings: Surroundings, path: Path, form: EntryForm, rows: int, room: int, place: str) -> None:
+        surroundings.guard(SameEntries(path, form, rows, room))
         trace, columns = surroundings.trace, []
+        begin, text = 0, None
+        if form.holds_texts:
+            codes = surroundings.texts_as_codes(room)
+            storage = trace.captured_input(codes.shape, Entries(path, form, TEXTS, room), convert=codes.convert).storage
+            begin, text = codes.begin(storage), codes.example()
+        self.type = element_type(form.example(text))
         for number, (dtype, like) in enumerate(zip(form.dtypes, self.type.columns)):
-            shape = hlo.Shape(hlo.element_type_of(dtype), (rows + 1,))  # the last one is for what must not be written
+            # The last row is for what must not be written.
+            shape = hlo.Shape(hlo.element_type_of(dtype.base), (rows + 1, *dtype.shape))
             storage = trace.captured_input(shape, Entries(path, form, number, rows + 1)).storage
-            columns.append(TracedArray(storage, shape, like.weak_type, is_scalar=False))
-        counted = trace.captured_input(hlo.Shape(hlo.S64), Entries(path, form, -1, rows + 1))
+            column = TracedArray(storage, shape, like.weak_type, is_scalar=False)
+            columns.append(_moved(column, begin) if dtype.shape else column)
+        counted = trace.captured_input(hlo.Shape(hlo.S64), Entries(path, form, LENGTH, rows + 1))
         trace.program.intervals[counted.parameter] = (0, rows)
         length = TracedArray(counted.storage, counted.parameter.shape, weak_type=True)
         self.run = Run(Form(self.type.structure, self.type.leaves, rows, place), columns, length)
@@ -55,13 +64,24 @@ def open_entries(surroundings: Surroundings, container: Any, path: Path) -> Open
     """The entries of a container from outside that has turned out to hold others; None where they are taken one by one."""
     key = entries_key(path)
     form = form_of(container) if surroundings.policy.is_hidden(key) else None
-    if form is None:
+    if form is None or form.holds_texts and not isinstance(path, Argument):
         return None
     surroundings.opened.add(key)
     place = f"the entries of {path.text}"
     bounds = surroundings.trace.program.guessed_bounds
     bounds[place] = rows = rows_for(2 * len(container), bounds.get(place, 0))
-    return OpenEntries(surroundings, path, form, rows, place)
+    room = 0
+    if form.holds_texts:
+        of_texts = f"the texts in {path.text}"
+        bounds[of_texts] = room = rows_for(2 * sum(map(len, form.texts(container))), bounds.get(of_texts, 0))
+    return OpenEntries(surroundings, path, form, rows, room, place)
+
+
+def _moved(column: TracedArray, count: int) -> TracedArray:
+    """The column of texts whose characters lie so many further on."""
+    array = column.instruction(column.root_storage.trace)
+    moved = hlo.add(array, hlo.broadcast(hlo.constant(np.int64([count, 0])), array.shape.dimensions, (1,)))
+    return TracedArray.from_instruction(column.root_storage.trace, moved, column.weak_type, is_scalar=False)
 
 
 def require_entries(surroundings: Surroundings, container: Any, path: Path) -> None:
