@@ -347,7 +347,8 @@ class Around:
         key = entries_key(holder)
         if key not in self._known:
             kind = type(holder.read(self.objects))
-            if kind not in _AS_COLUMNS or form.holds_texts or max(len(part.types) for part in form.parts) > self.types.MOST_NUMBERS:
+            is_long = max(len(part.types) for part in form.parts) > self.types.MOST_NUMBERS
+            if kind not in _AS_COLUMNS or is_long or form.holds_texts:
                 raise NotNative
             parts = tuple([(part.types, part.is_tuple) for part in form.parts])
             columns = self.types.EntryColumns(form.kind, rows, parts)

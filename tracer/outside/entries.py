@@ -1,6 +1,6 @@
 """What a dict, a set or a list outside holds, as columns: how many rows of them count may differ at each call.
 
-A column is of numbers, or of texts: for each text where its characters begin among those of all of them, and how many there are.
+A column is of numbers, or of texts: where the characters of each begin among those of all of them, and how many there are.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .paths import MISSING, Objects, Path
 
 _DTYPES = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128), bool: np.dtype(np.bool_)}
 _PLACE_AND_LENGTH = np.dtype((np.int64, (2,)))
-_SMALLEST = 64  # rows
+_SMALLEST, _LEAST_ROOM = 64, 512  # rows and characters
 LENGTH, TEXTS = -1, -2
 _BESIDE_COLUMNS = {LENGTH: "the length of", TEXTS: "the texts in"}
 
@@ -148,9 +148,17 @@ def _may_be_key(kind: type) -> bool:
 
 
 def rows_for(length: int, had: int) -> int:
-    """How many rows there should be for so many entries, to which others may be added; room for so many characters."""
-    found = max(_SMALLEST, had)
-    while found < length:
+    """How many rows there should be for so many entries, to which others may be added."""
+    return _doubled(max(_SMALLEST, had), length)
+
+
+def room_for(form: EntryForm, container: Any, had: int) -> int:
+    """For how many characters there should be room: for twice as many as there are; 0 where there are no texts."""
+    return _doubled(max(_LEAST_ROOM, had), 2 * sum(map(len, form.texts(container)))) if form.holds_texts else 0
+
+
+def _doubled(found: int, least: int) -> int:
+    while found < least:
         found *= 2
     return found
 

@@ -28,7 +28,7 @@ from ..entries import (
     type_of_set,
 )
 from ..lists.mapping import mapped
-from ..lists.runs import Run, instruction_of, length_of, settled
+from ..lists.runs import instruction_of, is_open_list, length_of, settled
 from ..lists.text_ranks import in_groups
 from ..loops.unrolling import for_
 from ..outside.sets import OutsideSet
@@ -77,6 +77,8 @@ def _rows_of_elements(elements: Any) -> Any:
     """What a set, or what is put into one, is gone over by, where the order does not matter; many texts as one run of these."""
     if is_open_set(elements):
         return view_of_set(elements, any_order=True).rows()
+    if is_open_list(elements):
+        return elements
     is_long = isinstance(elements, (list, tuple)) and len(elements) >= _MANY_TEXTS
     return in_groups(elements) if is_long and all(map(is_made_text, elements)) else elements
 

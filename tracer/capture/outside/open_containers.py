@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .... import hlo
-from ...outside.entries import LENGTH, TEXTS, Entries, EntryForm, SameEntries, entries_key, form_of, rows_for
+from ...outside.entries import LENGTH, TEXTS, Entries, EntryForm, SameEntries, entries_key, form_of, room_for, rows_for
 from ...outside.paths import Argument, Path
 from ...outside.policy import HiddenNeeded
 from ...recording.array import TracedArray
@@ -70,10 +70,8 @@ def open_entries(surroundings: Surroundings, container: Any, path: Path) -> Open
     place = f"the entries of {path.text}"
     bounds = surroundings.trace.program.guessed_bounds
     bounds[place] = rows = rows_for(2 * len(container), bounds.get(place, 0))
-    room = 0
-    if form.holds_texts:
-        of_texts = f"the texts in {path.text}"
-        bounds[of_texts] = room = rows_for(2 * sum(map(len, form.texts(container))), bounds.get(of_texts, 0))
+    of_texts = f"the texts in {path.text}"
+    bounds[of_texts] = room = room_for(form, container, bounds.get(of_texts, 0))
     return OpenEntries(surroundings, path, form, rows, room, place)
 
 

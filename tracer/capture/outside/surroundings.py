@@ -66,7 +66,7 @@ class Surroundings:
 
     ``objects`` are the arguments of this call that are objects. ``guards`` is what has to hold at later calls; ``is_finished``
     once the function has returned. ``follow`` and ``class_to_make`` are those of `objects`,
-    ``structured`` that of `structured_arrays`, ``masked`` that of `calls.masked_arrays`, ``texts_as_codes`` that of `texts.given`.
+    ``structured`` that of `structured_arrays`, ``masked`` that of `calls.masked_arrays`, ``texts_as_codes`` of `texts.given`.
     """
 
     follow: Callable[[Any], Any]
