@@ -348,9 +348,9 @@ class Around:
         if key not in self._known:
             kind = type(holder.read(self.objects))
             is_long = max(len(part.types) for part in form.parts) > self.types.MOST_NUMBERS
-            if kind not in _AS_COLUMNS or is_long or form.holds_texts:
+            if kind not in _AS_COLUMNS or is_long or not form.is_flat:
                 raise NotNative
-            parts = tuple([(part.types, part.is_tuple) for part in form.parts])
+            parts = tuple([(part.types, part.kind is tuple) for part in form.parts])
             columns = self.types.EntryColumns(form.kind, rows, parts)
             self._known[key] = self._add("entries", holder=self._typed(holder, kind), key=columns)
         return self._known[key]

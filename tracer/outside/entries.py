@@ -36,27 +36,59 @@ def _dtype_of(kind: type) -> np.dtype | None:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Keys, values or elements that are all alike: numbers of one type, texts, or tuples of these types."""
+    """Keys, values or elements that are all alike: numbers of one type, texts, or containers of such parts.
 
-    types: tuple[type, ...]
-    is_tuple: bool
+    kind: that of the containers; of numbers and texts their own type. keys: of dicts.
+    """
+
+    kind: type
+    parts: tuple[Part, ...] = ()
+    keys: tuple[str, ...] = ()
+
+    @property
+    def types(self) -> tuple[type, ...]:
+        """The types of the numbers and texts."""
+        return tuple([kind for part in self.parts for kind in part.types]) if self.kind in _CONTAINERS else (self.kind,)
+
+    @property
+    def may_be_changed(self) -> bool:
+        """Whether lists or dicts are among these."""
+        return self.kind in (list, dict) or any(part.may_be_changed for part in self.parts)
 
     def holds(self, value: Any) -> bool:
-        if not self.is_tuple:
-            return type(value) is self.types[0] and _is_within(value)
-        return type(value) is tuple and tuple(map(type, value)) == self.types and all(map(_is_within, value))
+        if type(value) is not self.kind:
+            return False
+        if self.kind not in _CONTAINERS:
+            return _is_within(value)
+        if self.kind is dict and tuple(value) != self.keys or len(value) != len(self.parts):
+            return False
+        return all([part.holds(one) for part, one in zip(self.parts, _parts_in(value))])
 
     @property
     def dtypes(self) -> list[np.dtype]:
-        return [_dtype_of(kind) for kind in self.types]
+        return list(map(_dtype_of, self.types))
 
     def example(self, text: Any) -> Any:
         """A value that is like these, with this in the place of each text."""
-        found = tuple([text if kind is str else kind(0) for kind in self.types])
-        return found if self.is_tuple else found[0]
+        if self.kind not in _CONTAINERS:
+            return text if self.kind is str else self.kind(0)
+        found = [part.example(text) for part in self.parts]
+        return dict(zip(self.keys, found)) if self.kind is dict else self.kind(found)
 
     def columns(self, values: Sequence[Any]) -> list[list[Any]]:
-        return [[value[place] for value in values] for place in range(len(self.types))] if self.is_tuple else [list(values)]
+        if self.kind not in _CONTAINERS:
+            return [list(values)]
+        rows = list(zip(*map(_parts_in, values))) or [()] * len(self.parts)
+        return [column for part, row in zip(self.parts, rows) for column in part.columns(row)]
+
+
+_CONTAINERS = (tuple, list, dict)
+# Of lists and dicts that are elements: such with more parts have columns of their own for too much.
+_MOST_PARTS = 16
+
+
+def _parts_in(container: Any) -> Iterable[Any]:
+    return container.values() if type(container) is dict else container
 
 
 def _is_within(value: Any) -> bool:
@@ -64,11 +96,18 @@ def _is_within(value: Any) -> bool:
 
 
 def _part_of(values: Sequence[Any]) -> Part | None:
-    """What these values are like, None where they are not alike, or no numbers."""
-    first = values[0]
-    found = Part(tuple(map(type, first)), True) if type(first) is tuple else Part((type(first),), False)
-    is_known = found.types and all(dtype is not None for dtype in found.dtypes)
-    return found if is_known and all(map(found.holds, values)) else None
+    """What these values are like, None where they are not alike, or no numbers, texts and containers of these."""
+    found = _part_like(values[0])
+    return found if found is not None and all(map(found.holds, values)) else None
+
+
+def _part_like(value: Any) -> Part | None:
+    kind = type(value)
+    if kind not in _CONTAINERS:
+        return None if _dtype_of(kind) is None else Part(kind)
+    parts = [_part_like(one) for one in _parts_in(value)] if 0 < len(value) <= _MOST_PARTS else [None]
+    keys = tuple(value) if kind is dict else ()
+    return None if None in parts or {*map(type, keys)} - {str} else Part(kind, tuple(parts), keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +129,17 @@ class EntryForm:
     @property
     def holds_texts(self) -> bool:
         return any(str in part.types for part in self.parts)
+
+    @property
+    def may_be_changed(self) -> bool:
+        """Whether lists or dicts are among the entries, as which copies of them stand."""
+        return any(part.may_be_changed for part in self.parts)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the entries are numbers, and tuples of numbers."""
+        parts = [one for part in self.parts for one in (part.parts if part.kind is tuple else (part,))]
+        return not self.holds_texts and all(one.kind not in _CONTAINERS for one in parts)
 
     def holds(self, container: Any) -> bool:
         """Whether all entries of a container are like this."""
@@ -138,7 +188,7 @@ def form_of(container: Any) -> EntryForm | None:
     if kind is None or not container:
         return None
     parts = tuple(map(_part_of, _values(container)))
-    if None in parts or kind is not list and not all(map(_may_be_key, parts[0].types)):
+    if None in parts or kind is not list and (parts[0].may_be_changed or not all(map(_may_be_key, parts[0].types))):
         return None
     return EntryForm(kind, parts)
 
