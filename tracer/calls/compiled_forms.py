@@ -12,6 +12,7 @@ from ...backends.registry import Backend, get_backend
 from ...hlo.determinism import set_determinism
 from ...hlo.fast_math import allow_fast_math
 from ...hlo.interrupts import not_of_a_signal
+from ...hlo.source_lines import belongs_to_a_library, raising_line
 from ...runtime.determinism import determinism
 from ...runtime.garbage import rare_collections
 from ...runtime.locks import compilation_lock
@@ -27,8 +28,10 @@ from ..recording.errors import (
     ConcretizationError,
     IntegerOverflow,
     OtherKind,
+    RaisedBehindChanges,
     SizeBeyondBound,
     StaleCapture,
+    TracerError,
 )
 from ..recording.guessed_bounds import copied_guesses, outgrown
 from ..recording.intervals import UnprovenInterval
@@ -121,8 +124,13 @@ class CompiledForms:
                 self._outgrown = reason
                 return self.run(jitted, args, kwargs, turned)
             objects = call.object_values()
-            with Progress(jitted.__name__, "tracing"), rare_collections():
-                known, specialization = self._prepare(jitted, call, objects)
+            try:
+                with Progress(jitted.__name__, "tracing"), rare_collections():
+                    known, specialization = self._prepare(jitted, call, objects)
+            except not_of_a_signal(Exception) as error:
+                if not self._closes_opened(error, args, kwargs):
+                    raise
+                return self.run(jitted, args, kwargs, turned)
             opened.close_known(self._policy)
         else:
             self.hits += 1
@@ -191,6 +199,14 @@ class CompiledForms:
         if reason := self.reader.opened.opens(call, self._policy, takes_texts):
             return reason
         return self.reader.texts.note(call) if takes_texts else ""
+
+    def _closes_opened(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Closes the opened arguments of a call that could not be recorded with them, as far as it may be for that; whether any."""
+        raised = raising_line(error)
+        is_the_users = raised is not None and not belongs_to_a_library(raised.tb_frame.f_code.co_filename)
+        if isinstance(error, RaisedBehindChanges) or is_the_users and not isinstance(error, (TracerError, NotImplementedError)):
+            return False
+        return self.reader.opened.close_given(self.reader.given(args, kwargs))
 
     def _prepare(self, jitted: Any, call: Call, objects: dict[str, Any]) -> tuple[KnownForm, Specialization]:
         """Trace and compile for this form of call, unless only its spelling is new.

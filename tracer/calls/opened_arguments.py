@@ -64,6 +64,12 @@ class OpenedArguments:
         self._closed |= {*names}
         self.names = self.names - self._closed
 
+    def close_given(self, given: Mapping[str, Any]) -> bool:
+        """Close those that a call has, which could not be recorded with them; whether there are any."""
+        found = [name for name, value in given.items() if self.takes(name, value)]
+        self.close(found)
+        return bool(found)
+
     def close_known(self, policy: Policy) -> None:
         """Close those whose entries Python needs to know."""
         self.close([name for name in self.names if entries_key(Argument(name)) in policy.known])

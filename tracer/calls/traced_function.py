@@ -325,8 +325,8 @@ def _finish(
     changes = in_order(surroundings.effects())
     own = {storage: index for index, storage in enumerate(storages) if leaves[index].kind == "array"}
     collected = Outputs(trace, own, roots)
-    if surroundings.has_copies:
-        _require_no_copies(program, result)
+    if surroundings.copied:
+        _require_no_copies(trace, result)
     *set_outside, result = with_shared([*[value for *_, value in changes], result], collected.is_leaf)
     result = with_results(with_written_texts(result, collected.is_leaf), collected.is_leaf)
     out_leaves, out_structure = pytree.flatten(result, collected.is_leaf)
@@ -371,11 +371,12 @@ def _finish(
     )  # fmt: skip
 
 
-def _require_no_copies(program: Program, result: Any) -> None:
-    """Raises TracerError where a list or a dict would be returned that an argument holds: the function has a copy of it."""
-    found, _ = pytree.flatten(result, lambda part: id(part) in program.copies)
-    if any(isinstance(part, (list, dict)) for part in found):
-        raise TracerError("a list or a dict is returned that an argument holds whose length differs from call to call")
+def _require_no_copies(trace: Trace, result: Any) -> None:
+    """Raises TracerError where a function returns a list, a dict or an object that an argument holds, but has a copy of it."""
+    copies, kinds = trace.program.copies, trace.program.surroundings.copied
+    found, _ = pytree.flatten(result, lambda part: id(part) in copies)
+    if any(type(part) in kinds and id(part) in copies for part in found):
+        raise TracerError("what is returned is held by an argument whose length differs from call to call")
 
 
 def _containers_needed(collected: Outputs, effects: list[Effect]) -> frozenset[str]:

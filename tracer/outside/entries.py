@@ -6,7 +6,7 @@ A column is of numbers, or of texts: where the characters of each begin among th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -38,7 +38,7 @@ def _dtype_of(kind: type) -> np.dtype | None:
 class Part:
     """Keys, values or elements that are all alike: numbers of one type, texts, or containers of such parts.
 
-    kind: that of the containers; of numbers and texts their own type. keys: of dicts.
+    kind: that of the containers; of numbers and texts their own type. keys: of dicts and dataclasses.
     """
 
     kind: type
@@ -48,21 +48,23 @@ class Part:
     @property
     def types(self) -> tuple[type, ...]:
         """The types of the numbers and texts."""
-        return tuple([kind for part in self.parts for kind in part.types]) if self.kind in _CONTAINERS else (self.kind,)
+        return tuple([kind for part in self.parts for kind in part.types]) if self.parts else (self.kind,)
 
     @property
-    def may_be_changed(self) -> bool:
-        """Whether lists or dicts are among these."""
-        return self.kind in (list, dict) or any(part.may_be_changed for part in self.parts)
+    def copied(self) -> set[type]:
+        """The types of the lists, dicts and objects among these, which a function gets copies of."""
+        own = {self.kind} if self.parts and not issubclass(self.kind, tuple) else set()
+        return own.union(*[part.copied for part in self.parts])
 
     def holds(self, value: Any) -> bool:
         if type(value) is not self.kind:
             return False
-        if self.kind not in _CONTAINERS:
+        if not self.parts:
             return _is_within(value)
-        if self.kind is dict and tuple(value) != self.keys or len(value) != len(self.parts):
+        apart = _taken_apart(value)
+        if apart is None or apart[0] != self.keys or len(apart[1]) != len(self.parts):
             return False
-        return all([part.holds(one) for part, one in zip(self.parts, _parts_in(value))])
+        return all([part.holds(one) for part, one in zip(self.parts, apart[1])])
 
     @property
     def dtypes(self) -> list[np.dtype]:
@@ -70,25 +72,43 @@ class Part:
 
     def example(self, text: Any) -> Any:
         """A value that is like these, with this in the place of each text."""
-        if self.kind not in _CONTAINERS:
+        if not self.parts:
             return text if self.kind is str else self.kind(0)
-        found = [part.example(text) for part in self.parts]
-        return dict(zip(self.keys, found)) if self.kind is dict else self.kind(found)
+        return _put_together(self.kind, self.keys, [part.example(text) for part in self.parts])
 
     def columns(self, values: Sequence[Any]) -> list[list[Any]]:
-        if self.kind not in _CONTAINERS:
+        if not self.parts:
             return [list(values)]
-        rows = list(zip(*map(_parts_in, values))) or [()] * len(self.parts)
+        rows = list(zip(*[_taken_apart(value)[1] for value in values])) or [()] * len(self.parts)
         return [column for part, row in zip(self.parts, rows) for column in part.columns(row)]
 
 
-_CONTAINERS = (tuple, list, dict)
-# Of lists and dicts that are elements: such with more parts have columns of their own for too much.
+# Containers with more parts are taken one by one: each part is a column.
 _MOST_PARTS = 16
 
 
-def _parts_in(container: Any) -> Iterable[Any]:
-    return container.values() if type(container) is dict else container
+def _taken_apart(value: Any) -> tuple[tuple[str, ...], Sequence[Any]] | None:
+    """The keys, and the parts, of what an entry may consist of: None of what is no container, or holds something else."""
+    kind = type(value)
+    if kind in (tuple, list) or issubclass(kind, tuple) and hasattr(kind, "_fields") and hasattr(kind, "_make"):
+        return (), value
+    if kind is dict:
+        return tuple(value), tuple(value.values())
+    names = tuple([field.name for field in fields(kind) if not field.metadata]) if is_dataclass(kind) else ()
+    held = getattr(value, "__dict__", {})
+    return (names, tuple(held.values())) if names and tuple(held) == names and len(names) == len(fields(kind)) else None
+
+
+def _put_together(kind: type, keys: Sequence[str], parts: Sequence[Any]) -> Any:
+    if kind in (tuple, list):
+        return kind(parts)
+    if issubclass(kind, tuple):
+        return kind._make(parts)
+    if kind is dict:
+        return dict(zip(keys, parts))
+    made = object.__new__(kind)
+    vars(made).update(zip(keys, parts))
+    return made
 
 
 def _is_within(value: Any) -> bool:
@@ -103,10 +123,10 @@ def _part_of(values: Sequence[Any]) -> Part | None:
 
 def _part_like(value: Any) -> Part | None:
     kind = type(value)
-    if kind not in _CONTAINERS:
-        return None if _dtype_of(kind) is None else Part(kind)
-    parts = [_part_like(one) for one in _parts_in(value)] if 0 < len(value) <= _MOST_PARTS else [None]
-    keys = tuple(value) if kind is dict else ()
+    if _dtype_of(kind) is not None:
+        return Part(kind)
+    keys, held = _taken_apart(value) or ((), ())
+    parts = [_part_like(one) for one in held] if 0 < len(held) <= _MOST_PARTS else [None]
     return None if None in parts or {*map(type, keys)} - {str} else Part(kind, tuple(parts), keys)
 
 
@@ -131,15 +151,15 @@ class EntryForm:
         return any(str in part.types for part in self.parts)
 
     @property
-    def may_be_changed(self) -> bool:
-        """Whether lists or dicts are among the entries, as which copies of them stand."""
-        return any(part.may_be_changed for part in self.parts)
+    def copied(self) -> set[type]:
+        """The types of the lists, dicts and objects among the entries, which a function gets copies of."""
+        return set().union(*[part.copied for part in self.parts])
 
     @property
     def is_flat(self) -> bool:
         """Whether the entries are numbers, and tuples of numbers."""
         parts = [one for part in self.parts for one in (part.parts if part.kind is tuple else (part,))]
-        return not self.holds_texts and all(one.kind not in _CONTAINERS for one in parts)
+        return not self.holds_texts and not any(one.parts for one in parts)
 
     def holds(self, container: Any) -> bool:
         """Whether all entries of a container are like this."""
@@ -188,7 +208,7 @@ def form_of(container: Any) -> EntryForm | None:
     if kind is None or not container:
         return None
     parts = tuple(map(_part_of, _values(container)))
-    if None in parts or kind is not list and (parts[0].may_be_changed or not all(map(_may_be_key, parts[0].types))):
+    if None in parts or kind is not list and (parts[0].copied or not all(map(_may_be_key, parts[0].types))):
         return None
     return EntryForm(kind, parts)
 

@@ -27,7 +27,7 @@ class OpenEntries:
 
     def __init__(self, surroundings: Surroundings, path: Path, form: EntryForm, rows: int, room: int, place: str) -> None:
         surroundings.guard(SameEntries(path, form, rows, room))
-        surroundings.has_copies = surroundings.has_copies or form.may_be_changed
+        surroundings.copied |= form.copied
         self.form = form
         trace, columns = surroundings.trace, []
         begin, text = 0, None
@@ -51,8 +51,8 @@ class OpenEntries:
         """What is to be done behind each call where these are the items in the end. Raises TracerError for other types."""
         if len(items) == 1 and items[0] is self.run:
             return
-        if self.form.may_be_changed:
-            raise TracerError(f"{path.text} is changed, and holds lists or dicts, which stay the objects that they are")
+        if self.form.copied:
+            raise TracerError(f"{path.text} is changed, and holds what stays the objects that it is")
         kind = type_of_items(items)
         if kind is not None and not self._holds(kind):
             raise TracerError(f"{path.text} holds {self.type}, and gets {kind}")

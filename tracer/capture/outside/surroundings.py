@@ -82,7 +82,7 @@ class Surroundings:
         self.names_set_of_classes: set[tuple[type, str]] = set()
         self.methods: set[tuple[type, str]] = set()  # of classes from outside: those that are read, guarded, and not set
         self.opened: set[tuple] = set()  # by `entries_key`: containers whose entries are columns
-        self.has_copies = False  # whether there are lists or dicts among these entries, which the function gets copies of
+        self.copied: set[type] = set()  # the types of lists, dicts and objects among these entries: the function gets copies
         self._begin(objects)
 
     def _begin(self, objects: Objects) -> None:
