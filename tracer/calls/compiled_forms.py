@@ -201,7 +201,7 @@ class CompiledForms:
         return self.reader.texts.note(call) if takes_texts else ""
 
     def _closes_opened(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Closes the opened arguments of a call that could not be recorded with them, as far as it may be for that; whether any."""
+        """Closes the opened arguments of a call that could not be recorded, where it may be for them; whether there are any."""
         raised = raising_line(error)
         is_the_users = raised is not None and not belongs_to_a_library(raised.tb_frame.f_code.co_filename)
         if isinstance(error, RaisedBehindChanges) or is_the_users and not isinstance(error, (TracerError, NotImplementedError)):

@@ -156,6 +156,11 @@ class EntryForm:
         return set().union(*[part.copied for part in self.parts])
 
     @property
+    def keys_that_are_texts(self) -> list[int]:
+        """The columns that hold them."""
+        return [number for number, kind in enumerate(self.parts[0].types) if kind is str] if self.kind is dict else []
+
+    @property
     def is_flat(self) -> bool:
         """Whether the entries are numbers, and tuples of numbers."""
         parts = [one for part in self.parts for one in (part.parts if part.kind is tuple else (part,))]
@@ -210,11 +215,13 @@ def form_of(container: Any) -> EntryForm | None:
     parts = tuple(map(_part_of, _values(container)))
     if None in parts or kind is not list and (parts[0].copied or not all(map(_may_be_key, parts[0].types))):
         return None
+    if kind is set and str in parts[0].types:
+        return None
     return EntryForm(kind, parts)
 
 
 def _may_be_key(kind: type) -> bool:
-    return _dtype_of(kind).kind in "iuf"
+    return kind is str or _dtype_of(kind).kind in "iuf"
 
 
 def rows_for(length: int, had: int) -> int:

@@ -45,6 +45,8 @@ class OpenEntries:
         counted = trace.captured_input(hlo.Shape(hlo.S64), Entries(path, form, LENGTH, rows + 1))
         trace.program.intervals[counted.parameter] = (0, rows)
         length = TracedArray(counted.storage, counted.parameter.shape, weak_type=True)
+        for number in form.keys_that_are_texts:
+            columns[number] = codes.as_keys(columns[number], length)
         self.run = Run(Form(self.type.structure, self.type.leaves, rows, place), columns, length)
 
     def change(self, path: Path, items: list[Any], value: Any) -> Iterator[Change]:

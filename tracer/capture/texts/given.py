@@ -8,14 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from .... import hlo
+from ...control_flow.loops import while_loop
 from ...recording.array import TracedArray, require_trace
 from ...recording.trace import Storage
+from ..lists.runs import number_of
 from ..lists.tables import array_of_column
 from ..loops.stacked_rows import number_of_pack
 from ..outside.surroundings import Surroundings
-from .characters import begin_with, text_at
+from .characters import begin_with, below, text_at
 from .deferred import WrittenText
 from .formats import IN_USE, codes_of
+from .interned import interned, require_written
+from .leaves import text_row
 
 
 def texts_given(packs: Sequence[tuple[TracedArray, int]]) -> Iterator[WrittenText]:
@@ -56,6 +60,24 @@ class TextsAsCodes:
     def begin(self, storage: Storage) -> int:
         """Where they lie among the program's."""
         return place_of_given(storage.instruction)
+
+    def as_keys(self, column: TracedArray, count: TracedArray) -> TracedArray:
+        """The column with the one copy of each of so many texts, as those have them that are keys."""
+        trace = require_trace()
+        require_written(self.example())
+        made = array_of_column(column.instruction(trace), False)
+
+        def one(number: TracedArray) -> TracedArray:
+            trace = require_trace()
+            place = number.instruction(trace), hlo.constant(np.int64(0))
+            row = hlo.dynamic_slice(made.instruction(trace), *place, sizes=(1, 2))
+            start, length = (hlo.reshape(hlo.slice(row, (0, k), (1, k + 1)), ()) for k in range(2))
+            row = hlo.reshape(text_row(interned(text_at(start, length)), True), (1, 2))
+            made.set_value(hlo.dynamic_update_slice(made.instruction(trace), row, *place))
+            return number_of(hlo.add(place[0], 1))
+
+        while_loop(lambda number: below(number, count), one, number_of(hlo.constant(np.int64(0))))
+        return TracedArray.from_instruction(trace, made.instruction(trace), column.weak_type, is_scalar=False)
 
     def example(self) -> WrittenText:
         zero = hlo.constant(np.int64(0))
