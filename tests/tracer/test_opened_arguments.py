@@ -223,7 +223,7 @@ def test_the_reason_names_the_argument():
     compiled = jit(lambda table: sum(table.values()))
     with pytest.warns(RecompilationWarning, match="argument table"):
         for count in range(1, 18):
-            compiled({f"name {number}": 1.0 for number in range(count)})
+            compiled({f"name {number}": number / 2 if number else 1 for number in range(count)})
 
 
 def test_lists_in_lists_of_other_lengths_are_arrays():

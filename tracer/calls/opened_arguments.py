@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..outside.entries import entries_key, form_of
+from ..outside.entries import EntryForm, entries_key, form_of
 from ..outside.paths import Argument, Length
 from ..outside.policy import Policy
 from ..recording import pytree
@@ -30,6 +30,7 @@ class OpenedArguments:
         self.names: set[str] = set()
         self._closed: set[str] = set()
         self._structures: dict[str, set[int]] = {}
+        self._forms: dict[str, set[EntryForm | None]] = {}
 
     def __bool__(self) -> bool:
         return bool(self.names)
@@ -48,11 +49,11 @@ class OpenedArguments:
                 continue
             seen = self._structures.setdefault(one.name, set())
             seen.add(hash(one.structure))
-            is_long = len(one.value) > _MOST_ENTRIES
-            if not is_long and len(seen) <= _MOST_STRUCTURES:
-                continue
-            form = form_of(one.value)
-            if form is not None and (takes_texts or not form.holds_texts):
+            is_long, form = len(one.value) > _MOST_ENTRIES, form_of(one.value)
+            forms = self._forms.setdefault(one.name, set())
+            is_due = is_long or len(seen) > _MOST_STRUCTURES and form in forms
+            forms.add(form)
+            if is_due and form is not None and (takes_texts or not form.holds_texts):
                 self.names.add(one.name)
                 policy.hidden |= {entries_key(Argument(one.name)), Length(Argument(one.name)).key}
                 why = "is long" if is_long else "has had several structures"
