@@ -221,8 +221,10 @@ def _facts(guard: outside.Guard, around: Around) -> list[tuple[Any, ...]]:
                 around.expect(path, facts, found)
         case outside.SameType(kind=kind):
             around.require(path, types.TypeGuard(kind))
-        case SameEntries(form=form, rows=rows):
-            around.entries(path, form, rows + 1)
+        case SameEntries(columns=columns) if columns.form.is_flat:
+            around.entries(path, columns)
+        case SameEntries(columns=columns) if columns in around.columns_made:
+            pass  # what makes them has looked at all entries
         case outside.SameKeys() if type(found) in (dict, defaultdict, Counter):
             around.require(path, types.KeysGuard(tuple(found), type(found)))
         case outside.SameLength() if type(found) in (list, deque) or isinstance(found, tuple):

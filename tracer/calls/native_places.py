@@ -7,6 +7,7 @@ import itertools
 import sys
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import MappingProxyType, NoneType
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from ...hlo import Shape
 from ...runtime.bit_generators import offset_of
 from ..outside import paths
-from ..outside.entries import Entries, EntryForm, entries_key
+from ..outside.entries import Columns, Entries, entries_key
 from ..recording import pytree
 from ..recording.intervals import SMALL
 from ..recording.ndarrays import array_form_key
@@ -66,6 +67,7 @@ class Around:
         self.identities: dict[tuple, Any] = {}  # by the keys of paths: objects of which memory tells that they stand there
         self._leaves: dict[str, int] = {}  # by their names
         self._containers: list[tuple[int, type]] = []  # those that can be changed, with their types
+        self.columns_made: set[Columns] = set()  # by Python, at each call
         self._opened: list[tuple[int, type]] = []  # those that are read as what is outside
         self._known: dict[tuple, int] = {}  # by the keys of paths
 
@@ -342,16 +344,16 @@ class Around:
         first, second = sorted((place, other))
         self.require_place(second, self.types.SameGuard(first, differs))
 
-    def entries(self, holder: paths.Path, form: EntryForm, rows: int) -> int:
+    def entries(self, holder: paths.Path, read: Columns) -> int:
         """The place of the columns of a container's entries."""
         key = entries_key(holder)
         if key not in self._known:
             kind = type(holder.read(self.objects))
-            is_long = max(len(part.types) for part in form.parts) > self.types.MOST_NUMBERS
-            if kind not in _AS_COLUMNS or is_long or not form.is_flat:
+            form = read.form
+            if kind not in _AS_COLUMNS or max(len(part.types) for part in form.parts) > self.types.MOST_NUMBERS:
                 raise NotNative
             parts = tuple([(part.types, part.kind is tuple) for part in form.parts])
-            columns = self.types.EntryColumns(form.kind, rows, parts)
+            columns = self.types.EntryColumns(form.kind, read.rows, parts)
             self._known[key] = self._add("entries", holder=self._typed(holder, kind), key=columns)
         return self._known[key]
 
@@ -365,11 +367,17 @@ class Around:
 
     def require_input(self, path: paths.Path, shape: Shape, value: Any) -> None:
         """What stands at the path has to be as an array or a number of which the kernel takes the data, where it has a slot."""
-        if isinstance(path, Entries):
-            columns = self.places[self.entries(path.holder, path.form, path.rows)]["key"]
+        if isinstance(path, Entries) and path.columns.form.is_flat:
+            columns = self.places[self.entries(path.holder, path.columns)]["key"]
             columns.slots[path.number] = self.slots[path.key]
             return
         slot = self.slots.setdefault(path.key, len(self.slots))
+        if isinstance(path, Entries):
+            take = path.columns.take if path.columns in self.columns_made else path.columns.take_anew
+            self.columns_made.add(path.columns)
+            guard = self.array(shape, False) if shape.rank else self.types.PythonScalarGuard(int, *SMALL)
+            self._add("read", holder=self.place_of(path.holder), key=partial(take, path.number), guard=guard, slot=slot)
+            return
         if isinstance(value, np.ndarray):
             guard = self.array(shape, slot in self.changed)
         elif isinstance(value, (*RANDOM_GENERATORS, list)):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import hlo
-from ..capture.texts.formats import codes_of
+from ..outside.entries import codes_of
 from ..recording import pytree
 from .leaves import Leaf, PackedLeaf, TextLeaf
 

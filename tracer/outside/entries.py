@@ -5,9 +5,9 @@ A column is of numbers, or of texts: where the characters of each begin among th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -56,16 +56,6 @@ class Part:
         own = {self.kind} if self.parts and not issubclass(self.kind, tuple) else set()
         return own.union(*[part.copied for part in self.parts])
 
-    def holds(self, value: Any) -> bool:
-        if type(value) is not self.kind:
-            return False
-        if not self.parts:
-            return _is_within(value)
-        apart = _taken_apart(value)
-        if apart is None or apart[0] != self.keys or len(apart[1]) != len(self.parts):
-            return False
-        return all([part.holds(one) for part, one in zip(self.parts, apart[1])])
-
     @property
     def dtypes(self) -> list[np.dtype]:
         return list(map(_dtype_of, self.types))
@@ -76,11 +66,19 @@ class Part:
             return text if self.kind is str else self.kind(0)
         return _put_together(self.kind, self.keys, [part.example(text) for part in self.parts])
 
-    def columns(self, values: Sequence[Any]) -> list[list[Any]]:
+    def columns(self, values: Sequence[Any]) -> list[Sequence[Any]] | None:
+        """The numbers and texts in these values, by their places; None where one value is not like this."""
+        if set(map(type, values)) - {self.kind}:
+            return None
         if not self.parts:
-            return [list(values)]
-        rows = list(zip(*[_taken_apart(value)[1] for value in values])) or [()] * len(self.parts)
-        return [column for part, row in zip(self.parts, rows) for column in part.columns(row)]
+            is_within = self.kind is not int or not values or -(2**63) <= min(values) and max(values) < 2**63
+            return [values] if is_within else None
+        apart = list(map(_taken_apart, values))
+        if any([one is None or one[0] != self.keys or len(one[1]) != len(self.parts) for one in apart]):
+            return None
+        rows = list(zip(*[held for _, held in apart])) or [()] * len(self.parts)
+        columns = [part.columns(row) for part, row in zip(self.parts, rows)]
+        return None if None in columns else [column for found in columns for column in found]
 
 
 # Containers with more parts are taken one by one: each part is a column.
@@ -111,14 +109,10 @@ def _put_together(kind: type, keys: Sequence[str], parts: Sequence[Any]) -> Any:
     return made
 
 
-def _is_within(value: Any) -> bool:
-    return type(value) is not int or -(2**63) <= value < 2**63
-
-
 def _part_of(values: Sequence[Any]) -> Part | None:
     """What these values are like, None where they are not alike, or no numbers, texts and containers of these."""
     found = _part_like(values[0])
-    return found if found is not None and all(map(found.holds, values)) else None
+    return found if found is not None and found.columns(values) is not None else None
 
 
 def _part_like(value: Any) -> Part | None:
@@ -166,34 +160,16 @@ class EntryForm:
         parts = [one for part in self.parts for one in (part.parts if part.kind is tuple else (part,))]
         return not self.holds_texts and not any(one.parts for one in parts)
 
-    def holds(self, container: Any) -> bool:
-        """Whether all entries of a container are like this."""
-        values = _values(container) if _kind_of(container) is self.kind else None
-        return values is not None and all(all(map(part.holds, one)) for part, one in zip(self.parts, values))
+    def columns(self, container: Any) -> list[Sequence[Any]] | None:
+        """The numbers and texts in a container, by their places; None where its entries are not like this."""
+        if _kind_of(container) is not self.kind:
+            return None
+        columns = [part.columns(values) for part, values in zip(self.parts, _values(container))]
+        return None if None in columns else [column for found in columns for column in found]
 
-    def column(self, container: Any, number: int, rows: int) -> np.ndarray:
-        """One of the columns with so many rows, those of the entries and others."""
-        columns = self._columns(container)
-        values = columns[number]
-        found = np.zeros(rows, self.dtypes[number])
-        if found.ndim == 1:
-            found[: len(values)] = values
-            return found
-        before = sum([len(text) for column in self._texts(columns[:number]) for text in column])
-        lengths = list(map(len, values))
-        found[: len(values)] = list(zip(accumulate(lengths[:-1], initial=before), lengths))
-        return found
-
-    def texts(self, container: Any) -> Iterator[str]:
-        """All texts of a container, one column behind another."""
-        for column in self._texts(self._columns(container)):
-            yield from column
-
-    def _columns(self, container: Any) -> list[list[Any]]:
-        return [column for part, values in zip(self.parts, _values(container)) for column in part.columns(values)]
-
-    def _texts(self, columns: Iterable[list[Any]]) -> list[list[Any]]:
-        return [column for column, dtype in zip(columns, self.dtypes) if dtype.ndim]
+    def texts(self, columns: Iterable[Sequence[Any]]) -> list[str]:
+        """All texts in these columns, those of one behind another's."""
+        return [text for column, dtype in zip(columns, self.dtypes) if dtype.ndim for text in column]
 
 
 def _kind_of(container: Any) -> type | None:
@@ -224,6 +200,11 @@ def _may_be_key(kind: type) -> bool:
     return kind is str or _dtype_of(kind).kind in "iuf"
 
 
+def codes_of(text: str) -> np.ndarray:
+    """The code points of a text."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<i4").astype(np.int32)
+
+
 def rows_for(length: int, had: int) -> int:
     """How many rows there should be for so many entries, to which others may be added."""
     return _doubled(max(_SMALLEST, had), length)
@@ -231,7 +212,9 @@ def rows_for(length: int, had: int) -> int:
 
 def room_for(form: EntryForm, container: Any, had: int) -> int:
     """For how many characters there should be room: for twice as many as there are; 0 where there are no texts."""
-    return _doubled(max(_LEAST_ROOM, had), 2 * sum(map(len, form.texts(container)))) if form.holds_texts else 0
+    if not form.holds_texts:
+        return 0
+    return _doubled(max(_LEAST_ROOM, had), 2 * sum(map(len, form.texts(form.columns(container)))))
 
 
 def _doubled(found: int, least: int) -> int:
@@ -240,13 +223,66 @@ def _doubled(found: int, least: int) -> int:
     return found
 
 
+class Columns:
+    """Makes arrays of what a container holds, with so many rows, and room for so many characters.
+
+    They are made in one go where a guard looks at the container, and given out to who reads them behind it.
+    """
+
+    def __init__(self, form: EntryForm, rows: int, room: int) -> None:
+        self.form, self.rows, self.room = form, rows, room
+        self._dtypes = form.dtypes
+        self._made = threading.local()
+
+    def make(self, container: Any) -> str:
+        """Make them; in words, why they cannot be made."""
+        self._made.arrays = None
+        columns = self.form.columns(container)
+        if columns is None:
+            return "entries of other types"
+        if len(container) > self.rows - 1:
+            return f"more than {self.rows - 1} entries"
+        texts = self.form.texts(columns)
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+        ends = lengths.cumsum()
+        if len(texts) and ends[-1] > self.room:
+            return f"texts of more than {self.room} characters"
+        codes = np.zeros(self.room, np.int32)
+        if texts:
+            codes[: ends[-1]] = codes_of("".join(texts))
+        made: dict[int, Any] = {LENGTH: len(container), TEXTS: codes}
+        place = 0
+        for number, (column, dtype) in enumerate(zip(columns, self._dtypes)):
+            made[number] = array = np.zeros(self.rows, dtype)
+            if dtype.ndim:
+                those = slice(place, place := place + len(column))
+                array[: len(column), 0], array[: len(column), 1] = ends[those] - lengths[those], lengths[those]
+            else:
+                array[: len(column)] = column
+        self._made.arrays, self._made.of = made, id(container)
+        return ""
+
+    def take_anew(self, number: int, container: Any) -> Any:
+        """As `take`, of what nobody has looked at before in this call."""
+        return MISSING if self.make(container) else self.take(number, container)
+
+    def take(self, number: int, container: Any) -> Any:
+        """One of them, which is made anew where it has been taken before; MISSING where there is none."""
+        made = getattr(self._made, "arrays", None)
+        if not made or self._made.of != id(container) or number not in made:
+            if self.make(container):
+                return MISSING
+            made = self._made.arrays
+        return made.pop(number)
+
+
 class Entries(Path):
     """A column of what a container holds, or how many entries there are (``number`` -1), or all texts in one (-2)."""
 
-    __slots__ = ("holder", "form", "number", "rows")
+    __slots__ = ("columns", "holder", "number")
 
-    def __init__(self, holder: Path, form: EntryForm, number: int, rows: int) -> None:
-        self.holder, self.form, self.number, self.rows = holder, form, number, rows
+    def __init__(self, holder: Path, columns: Columns, number: int) -> None:
+        self.holder, self.columns, self.number = holder, columns, number
         self.text = f"column {number} of {holder.text}" if number >= 0 else f"{_BESIDE_COLUMNS[number]} {holder.text}"
         self.key = (*entries_key(holder), number)
 
@@ -259,12 +295,7 @@ class Entries(Path):
         return entries_key(self.holder)
 
     def read(self, objects: Objects) -> Any:
-        container = self.holder.read(objects)
-        if _kind_of(container) is not self.form.kind:
-            return MISSING
-        if self.number == TEXTS:
-            return "".join(self.form.texts(container))
-        return len(container) if self.number == LENGTH else self.form.column(container, self.number, self.rows)
+        return self.columns.take(self.number, self.holder.read(objects))
 
 
 def entries_key(holder: Path) -> tuple:
@@ -276,23 +307,13 @@ def entries_key(holder: Path) -> tuple:
 class SameEntries(Guard):
     """A container whose entries are alike, and no more than there are rows for, nor more characters than there is room for."""
 
-    form: EntryForm
-    rows: int
-    room: int
+    columns: Columns
 
     def holds(self, found: Any) -> bool:
-        is_one = _kind_of(found) is self.form.kind and len(found) <= self.rows and self.form.holds(found)
-        return is_one and self._has_room(found)
-
-    def _has_room(self, found: Any) -> bool:
-        return not self.form.holds_texts or sum(map(len, self.form.texts(found))) <= self.room
+        return not self.columns.make(found)
 
     def words(self, found: Any) -> str:
-        if _kind_of(found) is self.form.kind and len(found) > self.rows:
-            return f"{self.path.text}: more than {self.rows} entries"
-        if self.form.holds(found) and not self._has_room(found):
-            return f"{self.path.text}: texts of more than {self.room} characters"
-        return f"{self.path.text}: entries of other types" if found is not MISSING else f"{self.path.text}: {short(found)}"
+        return f"{self.path.text}: {self.columns.make(found) if found is not MISSING else short(found)}"
 
 
 def put_entries(holder: Any, value: Any) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .... import hlo
-from ...outside.entries import LENGTH, TEXTS, Entries, EntryForm, SameEntries, entries_key, form_of, room_for, rows_for
+from ...outside.entries import LENGTH, TEXTS, Columns, Entries, EntryForm, SameEntries, entries_key, form_of, room_for, rows_for
 from ...outside.paths import Argument, Path
 from ...outside.policy import HiddenNeeded
 from ...recording.array import TracedArray
@@ -26,27 +26,26 @@ class OpenEntries:
     """What a container held when the function began: one run, whose length and columns are inputs."""
 
     def __init__(self, surroundings: Surroundings, path: Path, form: EntryForm, rows: int, room: int, place: str) -> None:
-        surroundings.guard(SameEntries(path, form, rows, room))
+        inputs = Columns(form, rows + 1, room)  # the last row is for what must not be written
+        surroundings.guard(SameEntries(path, inputs))
         surroundings.copied |= form.copied
         self.form = form
         trace, columns = surroundings.trace, []
-        begin, text = 0, None
+        begin, text, texts = 0, None, surroundings.texts
         if form.holds_texts:
-            codes = surroundings.texts_as_codes(room)
-            storage = trace.captured_input(codes.shape, Entries(path, form, TEXTS, room), convert=codes.convert).storage
-            begin, text = codes.begin(storage), codes.example()
+            storage = trace.captured_input(hlo.Shape(hlo.S32, (room,)), Entries(path, inputs, TEXTS)).storage
+            begin, text = texts.begin(storage), texts.example()
         self.type = element_type(form.example(text))
         for number, (dtype, like) in enumerate(zip(form.dtypes, self.type.columns)):
-            # The last row is for what must not be written.
             shape = hlo.Shape(hlo.element_type_of(dtype.base), (rows + 1, *dtype.shape))
-            storage = trace.captured_input(shape, Entries(path, form, number, rows + 1)).storage
+            storage = trace.captured_input(shape, Entries(path, inputs, number)).storage
             column = TracedArray(storage, shape, like.weak_type, is_scalar=False)
             columns.append(_moved(column, begin) if dtype.shape else column)
-        counted = trace.captured_input(hlo.Shape(hlo.S64), Entries(path, form, LENGTH, rows + 1))
+        counted = trace.captured_input(hlo.Shape(hlo.S64), Entries(path, inputs, LENGTH))
         trace.program.intervals[counted.parameter] = (0, rows)
         length = TracedArray(counted.storage, counted.parameter.shape, weak_type=True)
         for number in form.keys_that_are_texts:
-            columns[number] = codes.as_keys(columns[number], length)
+            columns[number] = texts.as_keys(columns[number], length)
         self.run = Run(Form(self.type.structure, self.type.leaves, rows, place), columns, length)
 
     def change(self, path: Path, items: list[Any], value: Any) -> Iterator[Change]:

@@ -66,14 +66,14 @@ class Surroundings:
 
     ``objects`` are the arguments of this call that are objects. ``guards`` is what has to hold at later calls; ``is_finished``
     once the function has returned. ``follow`` and ``class_to_make`` are those of `objects`,
-    ``structured`` that of `structured_arrays`, ``masked`` that of `calls.masked_arrays`, ``texts_as_codes`` of `texts.given`.
+    ``structured`` that of `structured_arrays`, ``masked`` that of `calls.masked_arrays`, ``texts`` that of `texts.given`.
     """
 
     follow: Callable[[Any], Any]
     class_to_make: Callable[[type], type]
     structured: Callable[[Surroundings, np.ndarray, Path], Any]
     masked: Callable[[Surroundings, np.ma.MaskedArray, Path], Any]
-    texts_as_codes: Callable[[int], Any]
+    texts: Any
 
     def __init__(self, trace: Trace, policy: Policy, objects: Objects) -> None:
         self.trace, self.policy = trace, policy

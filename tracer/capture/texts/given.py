@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from ..loops.stacked_rows import number_of_pack
 from ..outside.surroundings import Surroundings
 from .characters import begin_with, below, text_at
 from .deferred import WrittenText
-from .formats import IN_USE, codes_of
+from .formats import IN_USE
 from .interned import interned, require_written
 from .leaves import text_row
 
@@ -38,27 +37,11 @@ def place_of_given(codes: hlo.Instruction) -> int:
     return begin_with(given)[-1]
 
 
-@dataclass(frozen=True)
-class TextsAsCodes:
-    """The characters of all texts of a container from outside, and others behind them up to the ``room`` for them.
-
-    >>> TextsAsCodes(4).convert("ab").tolist()
-    [97, 98, 0, 0]
-    """
-
-    room: int
-
-    @property
-    def shape(self) -> hlo.Shape:
-        return hlo.Shape(hlo.S32, (self.room,))
-
-    def convert(self, text: str) -> np.ndarray:
-        found = np.zeros(self.room, np.int32)
-        found[: len(text)] = codes_of(text)
-        return found
+class TextsOfEntries:
+    """Texts that a container from outside holds."""
 
     def begin(self, storage: Storage) -> int:
-        """Where they lie among the program's."""
+        """Where these characters lie among the program's."""
         return place_of_given(storage.instruction)
 
     def as_keys(self, column: TracedArray, count: TracedArray) -> TracedArray:
@@ -84,7 +67,7 @@ class TextsAsCodes:
         return text_at(zero, zero)
 
 
-Surroundings.texts_as_codes = TextsAsCodes
+Surroundings.texts = TextsOfEntries()
 
 
 def _texts(codes: hlo.Instruction, count: int, place: int) -> list[WrittenText]:

@@ -10,12 +10,13 @@ import numpy as np
 
 from .... import hlo
 from ...control_flow.loops import while_loop
+from ...outside.entries import codes_of
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ..lists.runs import Run, element, instruction_of, instructions, is_open_list, length_of, number_of, settled
 from .characters import below, memory, text_at
 from .deferred import Deferred, is_text
-from .formats import IN_USE, codes_of
+from .formats import IN_USE
 from .methods import TextMethod
 from .reading import native, needs_no_host, next_one, places_of
 from .writing import WRITERS, WRITERS_OF_PARTS, Piece, parts_of, text_of_parts

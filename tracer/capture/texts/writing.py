@@ -13,6 +13,7 @@ from .... import hlo
 from ...calls.text_calls import characters_of_number, characters_of_text
 from ...control_flow.branches import switch
 from ...control_flow.loops import while_loop
+from ...outside.entries import codes_of
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import RecordedAgain, SizeBeyondBound
 from ..choices import Choice
@@ -20,7 +21,7 @@ from ..forms import TEXTS
 from ..lists.runs import instruction_of, number_of
 from .characters import PLACE, below, memory, text_at
 from .deferred import Deferred, FString, WrittenText, for_host, is_open, is_text, text_with_number
-from .formats import IN_USE, PAYLOAD, codes_of
+from .formats import IN_USE, PAYLOAD
 
 Instruction = hlo.Instruction
 _PLACE_OF_HOST, _LEAST_OF_HOST = "the texts that Python makes", 256
