@@ -326,7 +326,7 @@ def _finish(
     own = {storage: index for index, storage in enumerate(storages) if leaves[index].kind == "array"}
     collected = Outputs(trace, own, roots)
     if surroundings.copied:
-        _require_no_copies(trace, result)
+        _require_apart(trace, result, changes)
     *set_outside, result = with_shared([*[value for *_, value in changes], result], collected.is_leaf)
     result = with_results(with_written_texts(result, collected.is_leaf), collected.is_leaf)
     out_leaves, out_structure = pytree.flatten(result, collected.is_leaf)
@@ -371,12 +371,15 @@ def _finish(
     )  # fmt: skip
 
 
-def _require_no_copies(trace: Trace, result: Any) -> None:
-    """Raises TracerError where a function returns a list, a dict or an object that an argument holds, but has a copy of it."""
+def _require_apart(trace: Trace, result: Any, changes: Sequence[Any]) -> None:
+    """Raises TracerError where it may be seen that the function has copies of lists, dicts and objects that an argument holds.
+
+    They may be what else is changed, and are returned themselves.
+    """
     copies, kinds = trace.program.copies, trace.program.surroundings.copied
     found, _ = pytree.flatten(result, lambda part: id(part) in copies)
-    if any(type(part) in kinds and id(part) in copies for part in found):
-        raise TracerError("what is returned is held by an argument whose length differs from call to call")
+    if changes or any(type(part) in kinds and id(part) in copies for part in found):
+        raise TracerError("what an argument holds whose length differs from call to call is returned, or may be changed")
 
 
 def _containers_needed(collected: Outputs, effects: list[Effect]) -> frozenset[str]:

@@ -73,10 +73,11 @@ class Part:
         if not self.parts:
             is_within = self.kind is not int or not values or -(2**63) <= min(values) and max(values) < 2**63
             return [values] if is_within else None
-        apart = list(map(_taken_apart, values))
-        if any([one is None or one[0] != self.keys or len(one[1]) != len(self.parts) for one in apart]):
+        is_tuple = self.kind is list or issubclass(self.kind, tuple)
+        dicts = values if is_tuple or self.kind is dict else list(map(vars, values))
+        if {*map(len, dicts)} - {len(self.parts)} or not is_tuple and {*map(tuple, dicts)} - {self.keys}:
             return None
-        rows = list(zip(*[held for _, held in apart])) or [()] * len(self.parts)
+        rows = list(zip(*(values if is_tuple else map(dict.values, dicts)))) or [()] * len(self.parts)
         columns = [part.columns(row) for part, row in zip(self.parts, rows)]
         return None if None in columns else [column for found in columns for column in found]
 
@@ -237,11 +238,11 @@ class Columns:
     def make(self, container: Any) -> str:
         """Make them; in words, why they cannot be made."""
         self._made.arrays = None
+        if _kind_of(container) is self.form.kind and len(container) > self.rows - 1:
+            return f"more than {self.rows - 1} entries"
         columns = self.form.columns(container)
         if columns is None:
             return "entries of other types"
-        if len(container) > self.rows - 1:
-            return f"more than {self.rows - 1} entries"
         texts = self.form.texts(columns)
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         ends = lengths.cumsum()

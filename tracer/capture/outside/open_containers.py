@@ -29,7 +29,6 @@ class OpenEntries:
         inputs = Columns(form, rows + 1, room)  # the last row is for what must not be written
         surroundings.guard(SameEntries(path, inputs))
         surroundings.copied |= form.copied
-        self.form = form
         trace, columns = surroundings.trace, []
         begin, text, texts = 0, None, surroundings.texts
         if form.holds_texts:
@@ -52,8 +51,6 @@ class OpenEntries:
         """What is to be done behind each call where these are the items in the end. Raises TracerError for other types."""
         if len(items) == 1 and items[0] is self.run:
             return
-        if self.form.copied:
-            raise TracerError(f"{path.text} is changed, and holds what stays the objects that it is")
         kind = type_of_items(items)
         if kind is not None and not self._holds(kind):
             raise TracerError(f"{path.text} holds {self.type}, and gets {kind}")
