@@ -244,6 +244,8 @@ def _traced_arguments(
         if not isinstance(leaf, TracedLeaf):
             static = leaf.value if isinstance(leaf, StaticLeaf) else None
             values[index] = surroundings.argument(leaf.path, static)
+    for column, count in surroundings.keys_given:
+        surroundings.texts.make_keys(column, count)
     return values, handles, leaves
 
 

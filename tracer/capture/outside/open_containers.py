@@ -30,10 +30,10 @@ class OpenEntries:
         surroundings.guard(SameEntries(path, inputs))
         surroundings.copied |= form.copied
         trace, columns = surroundings.trace, []
-        begin, text, texts = 0, None, surroundings.texts
+        begin, text = 0, None
         if form.holds_texts:
             storage = trace.captured_input(hlo.Shape(hlo.S32, (room,)), Entries(path, inputs, TEXTS)).storage
-            begin, text = texts.begin(storage), texts.example()
+            begin, text = surroundings.texts.begin(storage), surroundings.texts.example()
         self.type = element_type(form.example(text))
         for number, (dtype, like) in enumerate(zip(form.dtypes, self.type.columns)):
             shape = hlo.Shape(hlo.element_type_of(dtype.base), (rows + 1, *dtype.shape))
@@ -43,8 +43,7 @@ class OpenEntries:
         counted = trace.captured_input(hlo.Shape(hlo.S64), Entries(path, inputs, LENGTH))
         trace.program.intervals[counted.parameter] = (0, rows)
         length = TracedArray(counted.storage, counted.parameter.shape, weak_type=True)
-        for number in form.keys_that_are_texts:
-            columns[number] = texts.as_keys(columns[number], length)
+        surroundings.keys_given += [(columns[number], length) for number in form.keys_that_are_texts]
         self.run = Run(Form(self.type.structure, self.type.leaves, rows, place), columns, length)
 
     def change(self, path: Path, items: list[Any], value: Any) -> Iterator[Change]:

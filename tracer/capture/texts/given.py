@@ -44,23 +44,20 @@ class TextsOfEntries:
         """Where these characters lie among the program's."""
         return place_of_given(storage.instruction)
 
-    def as_keys(self, column: TracedArray, count: TracedArray) -> TracedArray:
-        """The column with the one copy of each of so many texts, as those have them that are keys."""
-        trace = require_trace()
+    def make_keys(self, column: TracedArray, count: TracedArray) -> None:
+        """Put the one copy of each of so many texts into a column, as those have them that are keys; behind all `begin`."""
         require_written(self.example())
-        made = array_of_column(column.instruction(trace), False)
 
         def one(number: TracedArray) -> TracedArray:
             trace = require_trace()
             place = number.instruction(trace), hlo.constant(np.int64(0))
-            row = hlo.dynamic_slice(made.instruction(trace), *place, sizes=(1, 2))
+            row = hlo.dynamic_slice(column.instruction(trace), *place, sizes=(1, 2))
             start, length = (hlo.reshape(hlo.slice(row, (0, k), (1, k + 1)), ()) for k in range(2))
             row = hlo.reshape(text_row(interned(text_at(start, length)), True), (1, 2))
-            made.set_value(hlo.dynamic_update_slice(made.instruction(trace), row, *place))
+            column.set_value(hlo.dynamic_update_slice(column.instruction(trace), row, *place))
             return number_of(hlo.add(place[0], 1))
 
         while_loop(lambda number: below(number, count), one, number_of(hlo.constant(np.int64(0))))
-        return TracedArray.from_instruction(trace, made.instruction(trace), column.weak_type, is_scalar=False)
 
     def example(self) -> WrittenText:
         zero = hlo.constant(np.int64(0))
