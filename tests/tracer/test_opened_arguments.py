@@ -1,14 +1,19 @@
 """Lists and dicts among the arguments whose lengths and keys differ from call to call: three are compiled for, not each."""
 
+import copy
 import random
 import threading
 import warnings
+from collections import namedtuple
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from phlox import RecompilationWarning, jit
 
 from ..support.native_calls import natively
+
+_WORDS = ["a", "bb", "ccc", "\u00e9", "", "dd", "eee", "zz", "q", "pear", "fig", "plum"]
 
 
 def mean(values):
@@ -266,3 +271,229 @@ def test_what_is_long_and_no_column_is_taken_as_it_is():
 def test_what_needs_the_entries_of_a_long_list():
     compiled = jit(lambda values: np.zeros(len(values)).reshape(2, -1).shape)
     assert [compiled([1.0] * count) for count in (600, 800, 600)] == [(2, 300), (2, 400), (2, 300)]
+
+
+Sale = namedtuple("Sale", "region units price")
+
+
+@dataclass
+class Bid:
+    who: str
+    price: float
+    count: int
+
+    def value(self):
+        return self.price * self.count
+
+
+def counted_words(words):
+    found = {}
+    for word in words:
+        found[word] = found.get(word, 0) + 1
+    return found, max(words, key=len), "-".join(words)
+
+
+def different(values):
+    return sorted(set(values)), len(set(values)), values.count(values[1])
+
+
+def gains(rows):
+    held, total = {}, 0.0
+    for name, price, count in rows:
+        total += count * (price - held.get(name, price))
+        held[name] = price
+    return total, held, max(rows)
+
+
+def by_name(rows):
+    found = {}
+    for row in rows:
+        found.setdefault(row["who"], []).append(row["price"])
+    return {name: sum(prices) / len(prices) for name, prices in found.items()}, [row["who"] for row in rows if row["count"] > 4]
+
+
+def of_sales(sales):
+    return sum(sale.units * sale.price for sale in sales), sorted(sales)[0], [sale.region for sale in sales]
+
+
+def of_bids(bids):
+    return sum(bid.value() for bid in bids), [bid.who for bid in sorted(bids, key=lambda bid: -bid.count)]
+
+
+def means(rows):
+    return [sum(row) / len(row) for row in rows], np.array(rows).mean(axis=0).tolist()
+
+
+def prices(table):
+    longer = [key for key in table if len(key) > 1]
+    return sum(table.values()), max(table, key=table.get), longer, table.get("zz"), "fig" in table
+
+
+def raised(table):
+    table["fig"] = table.pop("a") + 1.5
+    for key in sorted(table):
+        table[key] *= 2
+    return len(table)
+
+
+def of_records(made):
+    def one(generator):
+        return made(generator.choice(_WORDS), generator.random(), generator.randrange(9))
+
+    return lambda generator, length: [one(generator) for _ in range(length)]
+
+
+def _table(generator, length):
+    return {key: generator.random() for key in generator.sample(_WORDS[1:], min(length, 11))} | {"a": 2.0}
+
+
+_PROGRAMS = {
+    counted_words: lambda generator, length: generator.choices(_WORDS, k=length),
+    different: lambda generator, length: generator.choices(_WORDS, k=length),
+    gains: of_records(lambda *parts: parts),
+    by_name: of_records(lambda who, price, count: {"who": who, "price": price, "count": count}),
+    of_sales: of_records(Sale),
+    of_bids: of_records(Bid),
+    means: lambda generator, length: [[generator.random(), generator.randrange(9)] for _ in range(length)],
+    prices: _table,
+    raised: _table,
+}
+
+
+@pytest.mark.parametrize("function", _PROGRAMS, ids=lambda function: function.__name__)
+def test_texts_and_records(function):
+    generator, compiled = random.Random(5), jit(function)
+    for number in range(16):
+        given = _PROGRAMS[function](generator, generator.randrange(2, 30))
+        mine = copy.deepcopy(given)
+        expected = function(given)
+        if number < 15:
+            found = compiled(mine)
+        else:
+            with natively():
+                found = compiled(mine)
+        same(found, expected)
+        assert mine == given
+    assert compiled.cache_info().misses <= 4
+    assert "is an input from now on" in str(compiled.cache_info())
+
+
+def bought(prices, stock, names, word):
+    total = {}
+    for name in names:
+        total[name] = total.get(name, 0.0) + prices.get(name, 1.0) * stock.get(name, 0)
+    left = {name: stock[name] for name in names if name in stock}
+    return total, [name for name in stock if name in prices], word in prices, left
+
+
+def test_several_arguments_with_texts():
+    generator, compiled = random.Random(3), jit(bought)
+    for _ in range(12):
+        length = generator.randrange(3, 11)
+        first, second = generator.sample(_WORDS, length), generator.sample(_WORDS, length - 1)
+        given = {key: generator.random() for key in first}, {key: generator.randrange(9) for key in second}
+        given = *given, generator.choices(_WORDS, k=length + 2), generator.choice(_WORDS)
+        assert repr(compiled(*given)) == repr(bought(*given))
+    assert compiled.cache_info().misses <= 7
+
+
+def first_of(rows):
+    return rows[0]
+
+
+def in_front(rows):
+    return rows[0], len(rows)
+
+
+def raises_all(rows):
+    for row in rows:
+        row["score"] += 1
+    return rows[-1]["score"]
+
+
+def raises_one(rows):
+    one = rows[1]
+    one["score"], one["name"] = 7, "z"
+    return rows[1]["score"]
+
+
+def exchanged(rows):
+    rows[0], rows[1] = rows[1], rows[0]
+
+
+def appended(rows):
+    rows.append({"name": "new", "score": 1})
+    return rows[-1]["name"]
+
+
+def filed(rows):
+    table = {}
+    for row in rows:
+        table[row["name"]] = row
+    table["a"]["score"] = 9
+    return sum(row["score"] for row in rows)
+
+
+@pytest.mark.parametrize("function", [first_of, in_front, raises_all, raises_one, exchanged, appended, filed])
+def test_what_is_returned_or_changed_stays_the_object_that_it_is(function):
+    compiled = jit(function)
+    for length in (2, 3, 4, 5, 6, 7):
+        mine = [{"name": "abc"[place % 3], "score": 7 * place % 5} for place in range(length)]
+        other = copy.deepcopy(mine)
+        parts, other_parts = list(mine), list(other)
+        found, expected = compiled(mine), function(other)
+        assert (found, mine, parts) == (expected, other, other_parts)
+        assert [[one is row for one in mine] for row in parts] == [[one is row for one in other] for row in other_parts]
+        if function in (first_of, in_front):
+            assert (found if function is first_of else found[0]) is mine[0]
+
+
+def raises_another(rows, row):
+    row["score"] += 5
+    return sum(one["score"] for one in rows)
+
+
+def test_what_a_list_holds_may_be_another_argument():
+    compiled = jit(raises_another)
+    for length in (2, 3, 4, 5, 6):
+        rows = [{"score": place} for place in range(length)]
+        assert compiled(rows, {"score": 1}) == sum(range(length))
+        with pytest.raises(ValueError, match="stands at two places among the arguments"):
+            compiled(rows, rows[1])
+
+
+def test_lists_that_are_changed_in_place_between_calls():
+    compiled = jit(lambda words, scores: ["-".join(words), sum(scores), len(words)])
+    words, scores = [], []
+    for place in range(9):
+        words.append(_WORDS[place])
+        scores.append(place / 2)
+        assert compiled(words, scores) == ["-".join(words), sum(scores), len(words)]
+        words[0] = _WORDS[-place]
+        assert compiled(words, scores) == ["-".join(words), sum(scores), len(words)]
+    assert compiled(words, [1, 2]) == ["-".join(words), 3, 9]
+    words[0] = "changed"
+    assert compiled(words, scores) == ["-".join(words), sum(scores), len(words)]
+
+
+def merged(ids, rounds):
+    found = []
+    for round in range(rounds):
+        pairs = {}
+        for pair in zip(ids, ids[1:]):
+            pairs[pair] = pairs.get(pair, 0) + 1
+        best, out, place = max(pairs, key=pairs.get), [], 0
+        while place < len(ids):
+            is_one = place < len(ids) - 1 and (ids[place], ids[place + 1]) == best
+            out.append(100 + round if is_one else ids[place])
+            place += 2 if is_one else 1
+        ids = out
+        found.append(best)
+    return found, ids
+
+
+def test_what_cannot_be_recorded_with_columns_is_compiled_for_each_length():
+    generator, compiled = random.Random(2), jit(merged)
+    for length in (20, 19, 18, 17):
+        ids = [generator.randrange(3) for _ in range(length)]
+        assert compiled(ids, 2) == merged(ids, 2)

@@ -21,7 +21,7 @@ from ..capture.calls.dispatch import reason_not_captured
 from ..capture.lists.references import forget_other_way
 from ..capture.outside.arguments import require_distinct
 from ..outside.paths import NO_OBJECTS, Objects
-from ..outside.policy import Policy
+from ..outside.policy import OpenedInVain, Policy
 from ..recording.device_arrays import ArrayOnDevice, one_device
 from ..recording.errors import (
     ChangedMeanwhile,
@@ -83,6 +83,7 @@ class CompiledForms:
         self.reader.intervals.clear()
         self.reader.taken_apart.clear()
         self.reader.texts.clear()
+        self.reader.opened.clear()
         self._policy.clear()
         self.hits = self.misses = 0
         self._compilations = Recompilations()
@@ -127,11 +128,14 @@ class CompiledForms:
             try:
                 with Progress(jitted.__name__, "tracing"), rare_collections():
                     known, specialization = self._prepare(jitted, call, objects)
+            except OpenedInVain:
+                self.close_known()
+                return self.run(jitted, args, kwargs, turned)
             except not_of_a_signal(Exception) as error:
                 if not self._closes_opened(error, args, kwargs):
                     raise
                 return self.run(jitted, args, kwargs, turned)
-            opened.close_known(self._policy)
+            self.close_known()
         else:
             self.hits += 1
             if specialization.is_met_again():
@@ -157,6 +161,9 @@ class CompiledForms:
                     variant = self._variant(jitted, specialization, same, call, objects)
             return specialization.call_variant(variant, same, values, objects)
         except ChangedMeanwhile:
+            return self.run(jitted, args, kwargs, turned)
+        except OpenedInVain:
+            self.close_known()
             return self.run(jitted, args, kwargs, turned)
         except StaleCapture as stale:
             if isinstance(stale, SizeBeyondBound):
@@ -186,9 +193,13 @@ class CompiledForms:
         if self._opened(call):
             self.prepare_for(jitted, args, kwargs)
         else:
-            with rare_collections():
-                self._prepare(jitted, call, call.object_values())
-            self.reader.opened.close_known(self._policy)
+            try:
+                with rare_collections():
+                    self._prepare(jitted, call, call.object_values())
+            except OpenedInVain:
+                self.close_known()
+                return self.prepare_for(jitted, args, kwargs)
+            self.close_known()
 
     def _opened(self, call: Call) -> str:
         """Which of the arguments are inputs from now on, and why; nothing where none comes to be one.
@@ -199,6 +210,10 @@ class CompiledForms:
         if reason := self.reader.opened.opens(call, self._policy, takes_texts):
             return reason
         return self.reader.texts.note(call) if takes_texts else ""
+
+    def close_known(self) -> None:
+        """Read the arguments as all others that have been opened in vain."""
+        self.reader.opened.close_known(self._policy)
 
     def _closes_opened(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Closes the opened arguments of a call that could not be recorded, where it may be for them; whether there are any."""

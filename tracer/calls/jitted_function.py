@@ -21,6 +21,7 @@ from ...backends.registry import (
 from ...hlo.tracebacks import for_users, keep_frames_of_users
 from ...runtime.determinism import determinism
 from ..capture.calls.dispatch import reason_not_captured
+from ..outside.policy import OpenedInVain
 from ..recording import pytree
 from ..recording.callables import describe_as, named
 from ..recording.current_trace import current_trace
@@ -286,6 +287,9 @@ class JittedFunctionBase(HasCode):
             )
         except RaisedBehindChanges as raised:
             raise raised.make_error() from None
+        except OpenedInVain:
+            self._forms.close_known()
+            return self.trace(*args, **kwargs)
         backend = self._forms.backend or self._forms.backend_outside(recording) or self.backend
         return Traced(self.__name__, form, recording, self._forms.reader, backend, self.options["budget"])
 

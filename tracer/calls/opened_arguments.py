@@ -1,4 +1,7 @@
-"""Lists and dicts among the arguments that have other lengths and keys at each call: they are read as what is outside."""
+"""Lists and dicts among the arguments that have other lengths and keys at each call: they are read as what is outside.
+
+They hold numbers and texts, or tuples, dicts, short lists and dataclasses of these, that are alike: each place is a column.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,14 @@ if TYPE_CHECKING:
     from .arguments import Call
 
 KINDS = (list, dict)
-# Of one argument: so many are compiled for before it is opened.
+# Of one argument: so many are compiled for before it is opened, where its entries are like those of an earlier call.
 _MOST_STRUCTURES = 2
 # One of more entries is opened at once, as what is done for each of them while the function is traced takes long.
 _MOST_ENTRIES = 512
 
 
 class OpenedArguments:
-    """Which arguments of a function are opened, by their ``names``: those whose entries are numbers, as `outside.entries` says.
+    """Which arguments of a function are opened, by their ``names``: those whose entries are alike, as `outside.entries` says.
 
     Such an argument is an object to the key of a call; what it holds becomes columns, which are inputs.
     """
@@ -34,6 +37,11 @@ class OpenedArguments:
 
     def __bool__(self) -> bool:
         return bool(self.names)
+
+    def clear(self) -> None:
+        """Forget what there has been."""
+        for held in (self.names, self._closed, self._structures, self._forms):
+            held.clear()
 
     def takes(self, name: str, value: Any) -> bool:
         """Whether this argument is one of them."""

@@ -36,7 +36,7 @@ from ..capture.texts.shared import is_recorded_again
 from ..outside.effects import in_order
 from ..outside.guards import SameErrorHandling, raised_by
 from ..outside.paths import Argument, Called, Objects
-from ..outside.policy import HiddenNeeded, Policy
+from ..outside.policy import HiddenNeeded, OpenedInVain, Policy
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import function_location
@@ -122,6 +122,7 @@ def record(
                 continue
             if columns := error.outside & trace.program.surroundings.opened - policy.known:
                 policy.known |= columns  # Python needs what they hold: their entries are read one by one
+                _require_numbers(trace)
                 continue
             raise
         except not_of_a_signal(Exception) as error:
@@ -132,6 +133,7 @@ def record(
             opened = trace.program.surroundings.opened - policy.known
             if opened and not isinstance(error, RaisedBehindChanges):
                 policy.known |= opened  # what cannot be done with columns may be done with entries one by one
+                _require_numbers(trace)
                 continue
             if not isinstance(error, RaisedBehindChanges) and (
                 try_records(guessed_bounds, error) or give_up_loops(guessed_bounds)
@@ -144,6 +146,12 @@ def record(
             raise shown from None
         finally:
             recorded += trace.builder.recorded[0]
+
+
+def _require_numbers(trace: Trace) -> None:
+    """Raises OpenedInVain where what is to be read one by one may hold what stands at other places, and is changed there."""
+    if trace.program.surroundings.copied:
+        raise OpenedInVain
 
 
 def _shown(program: Program, error: Exception) -> Exception:

@@ -52,6 +52,10 @@ class Policy:
         self.known.clear()
 
 
+class OpenedInVain(Exception):
+    """Arguments that hold lists, dicts or objects cannot be read as columns: what is known of these places says which."""
+
+
 class HiddenNeeded(Exception):
     """Numbers that the function reads and sets; they change at each call."""
 
