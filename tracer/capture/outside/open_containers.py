@@ -64,8 +64,8 @@ class OpenEntries:
 def open_entries(surroundings: Surroundings, container: Any, path: Path) -> OpenEntries | None:
     """The entries of a container from outside that has turned out to hold others; None where they are taken one by one."""
     key = entries_key(path)
-    form = form_of(container) if surroundings.policy.is_hidden(key) else None
-    if form is None or form.holds_texts and not isinstance(path, Argument):
+    form = _form(container, path) if surroundings.policy.is_hidden(key) else None
+    if form is None:
         return None
     surroundings.opened.add(key)
     place = f"the entries of {path.text}"
@@ -74,6 +74,14 @@ def open_entries(surroundings: Surroundings, container: Any, path: Path) -> Open
     of_texts = f"the texts in {path.text}"
     bounds[of_texts] = room = room_for(form, container, bounds.get(of_texts, 0))
     return OpenEntries(surroundings, path, form, rows, room, place)
+
+
+def _form(container: Any, path: Path) -> EntryForm | None:
+    """What the entries of a container are like that can be inputs; None where they are taken one by one."""
+    form = form_of(container)
+    if form is not None and (form.holds_texts or form.copied) and not isinstance(path, Argument):
+        return None  # texts are given before the function begins, and of what is outside there may be other names
+    return form
 
 
 def _moved(column: TracedArray, count: int) -> TracedArray:
@@ -89,5 +97,5 @@ def require_entries(surroundings: Surroundings, container: Any, path: Path) -> N
     They will be others at each call then.
     """
     key = entries_key(path)
-    if form_of(container) is not None and not {key} & (surroundings.policy.hidden | surroundings.policy.known):
+    if _form(container, path) is not None and not {key} & (surroundings.policy.hidden | surroundings.policy.known):
         raise HiddenNeeded({key})
