@@ -213,7 +213,8 @@ class CompiledForms:
 
     def close_known(self) -> None:
         """Read the arguments as all others that have been opened in vain."""
-        self.reader.opened.close_known(self._policy)
+        if self.reader.opened.close_known(self._policy):
+            self.reader.texts.begin_again()
 
     def _closes_opened(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Closes the opened arguments of a call that could not be recorded, where it may be for them; whether there are any."""
@@ -221,7 +222,10 @@ class CompiledForms:
         is_the_users = raised is not None and not belongs_to_a_library(raised.tb_frame.f_code.co_filename)
         if isinstance(error, RaisedBehindChanges) or is_the_users and not isinstance(error, (TracerError, NotImplementedError)):
             return False
-        return self.reader.opened.close_given(self.reader.given(args, kwargs))
+        is_closed = self.reader.opened.close_given(self.reader.given(args, kwargs))
+        if is_closed:
+            self.reader.texts.begin_again()
+        return is_closed
 
     def _prepare(self, jitted: Any, call: Call, objects: dict[str, Any]) -> tuple[KnownForm, Specialization]:
         """Trace and compile for this form of call, unless only its spelling is new.

@@ -68,20 +68,20 @@ class OpenedArguments:
                 return f"argument {one.name}: what it holds is an input from now on, as it {why}"
         return None
 
-    def close(self, names: Iterable[str]) -> None:
-        """Read these arguments as all others again, for good."""
+    def close(self, names: Iterable[str]) -> bool:
+        """Read these arguments as all others again, for good; whether there are any."""
+        found = {*names} & self.names
         self._closed |= {*names}
-        self.names = self.names - self._closed
+        self.names = self.names - found
+        return bool(found)
 
     def close_given(self, given: Mapping[str, Any]) -> bool:
         """Close those that a call has, which could not be recorded with them; whether there are any."""
-        found = [name for name, value in given.items() if self.takes(name, value)]
-        self.close(found)
-        return bool(found)
+        return self.close([name for name, value in given.items() if self.takes(name, value)])
 
-    def close_known(self, policy: Policy) -> None:
-        """Close those whose entries Python needs to know."""
-        self.close([name for name in self.names if entries_key(Argument(name)) in policy.known])
+    def close_known(self, policy: Policy) -> bool:
+        """Close those whose entries Python needs to know; whether there are any."""
+        return self.close([name for name in self.names if entries_key(Argument(name)) in policy.known])
 
     def closes_shared(self, given: Mapping[str, Any]) -> bool:
         """Closes all where one is also another argument, or a part of one: what is changed in one place is changed in both."""

@@ -51,6 +51,11 @@ class TextArguments:
         self._room.clear()
         self._of_known = 0
 
+    def begin_again(self) -> None:
+        """Other arguments come to have texts from now on: which ones differ where those are the same is to be seen."""
+        self.places = frozenset()
+        self._calls.clear()
+
     def of(self, name: str, structure: pytree.Structure, leaves: Sequence[Any]) -> list[int]:
         """Which of the leaves of an argument are texts at open places."""
         return [number for number, place in _texts(name, structure, leaves) if place in self.places]

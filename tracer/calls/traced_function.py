@@ -149,8 +149,8 @@ def record(
 
 
 def _require_numbers(trace: Trace) -> None:
-    """Raises OpenedInVain where what is to be read one by one may hold what stands at other places, and is changed there."""
-    if trace.program.surroundings.copied:
+    """Raises OpenedInVain where what is to be read one by one is no numbers: it may hold what stands at other places, too."""
+    if not trace.program.surroundings.are_numbers:
         raise OpenedInVain
 
 

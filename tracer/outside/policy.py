@@ -53,7 +53,7 @@ class Policy:
 
 
 class OpenedInVain(Exception):
-    """Arguments that hold lists, dicts or objects cannot be read as columns: what is known of these places says which."""
+    """Arguments that hold other things than numbers cannot be read as columns: what is known of these places says which."""
 
 
 class HiddenNeeded(Exception):

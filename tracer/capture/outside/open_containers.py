@@ -29,6 +29,7 @@ class OpenEntries:
         inputs = Columns(form, rows + 1, room)  # the last row is for what must not be written
         surroundings.guard(SameEntries(path, inputs))
         surroundings.copied |= form.copied
+        surroundings.are_numbers = surroundings.are_numbers and form.is_flat
         trace, columns = surroundings.trace, []
         begin, text = 0, None
         if form.holds_texts:

@@ -82,6 +82,7 @@ class Surroundings:
         self.names_set_of_classes: set[tuple[type, str]] = set()
         self.methods: set[tuple[type, str]] = set()  # of classes from outside: those that are read, guarded, and not set
         self.opened: set[tuple] = set()  # by `entries_key`: containers whose entries are columns
+        self.are_numbers = True  # these entries
         self.keys_given: list[tuple[TracedArray, TracedArray]] = []  # columns of texts that are keys, and how many there are
         self.copied: set[type] = set()  # the types of lists, dicts and objects among these entries: the function gets copies
         self._begin(objects)
