@@ -29,7 +29,7 @@ from .lists.merging import aligned
 from .lists.tables import meeting, put_together
 from .merging import filled, numbers
 from .origins import alternatives, containers_beside, is_shared_by_names, note_merged, note_origins
-from .places import UNBOUND, LocalName, Place
+from .places import UNBOUND, Attribute, Contents, Item, LocalName, Place
 
 # Values of different kinds that one name may hold.
 MOST_ALTERNATIVES = 32
@@ -120,6 +120,11 @@ def _parts_in(value: Any) -> Iterator[Any]:
 def _containers_in(value: Any) -> list[Any]:
     """The lists, dicts and sets that a value may be."""
     return [one for one in alternatives(value) if isinstance(one, (list, dict, set))]
+
+
+def _is_of_object(place: Place) -> bool:
+    """Whether it is an attribute, or of a list or dict that may be one."""
+    return isinstance(place, (Attribute, Item)) or type(place) is Contents and isinstance(place.holder, (list, dict))
 
 
 @contextmanager
@@ -219,11 +224,26 @@ class Merger:
         if not isinstance(inner[0], (set, frozenset)) and _are_alike(*map(pytree.flatten, inner)):
             return ends
         try:
-            inner = aligned(self.traces, *inner, _reopened, is_changed)
+            inner = aligned(self.traces, *inner, self._as_left, is_changed)
         except TracerError as error:
             self.reasons[name] = str(error)
             return ends
         return [Maybe(end.is_there, one, end.absent) if type(end) is Maybe else one for end, one in zip(ends, inner)]
+
+    @contextmanager
+    def _as_left(self, trace: Trace) -> Iterator[None]:
+        """The trace of a side goes on, with what objects held at its end: elements that become rows are written down as they are."""
+        (side,) = [side for side in self.sides if side.trace is trace]
+        changed = [(place, side.ends[key]) for key, (place, _) in side.places.items() if key in side.ends and _is_of_object(place)]
+        now = [(place, place.get()) for place, _ in changed]
+        try:
+            for place, end in changed:
+                place.set(end)
+            with _reopened(trace):
+                yield
+        finally:
+            for place, before in reversed(now):
+                place.set(before)
 
     def chosen(self, branches: Branches, selector: hlo.Instruction) -> list[Any]:
         """The numbers of all forms; what is one array on both sides does not go through them."""

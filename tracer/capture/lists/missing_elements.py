@@ -5,26 +5,30 @@ As a structure that is one of a `Maybe`. What has another structure, None alone 
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterator
 from typing import Any
 
 from ...recording import pytree
 from ..choices import Maybe
+from ..parts import Parts
+from ..parts import parts_of as parts_of_object
 from .references import Row, row_of
 
 BLANK = object()  # stands for the leaves of what is not there
 
 
 def may_be_missing(value: Any) -> bool:
-    """Whether this is a tuple, say, or None: a flag stands beside its leaves."""
-    return (
-        type(value) is Maybe and value.absent is None and (_may_have_flag(type(value.value)) or row_of(value.value) is not None)
-    )
+    """Whether this is a tuple, say, or an object that the function makes, or None: a flag stands beside its leaves."""
+    if type(value) is not Maybe or value.absent is not None:
+        return False
+    one = value.value
+    return _may_have_flag(type(one)) or row_of(one) is not None or parts_of_object(one) is not None
 
 
 def _may_have_flag(kind: type) -> bool:
-    return issubclass(kind, (tuple, dict)) or hasattr(kind, "names_of_record")
+    return issubclass(kind, (tuple, dict, Parts)) or dataclasses.is_dataclass(kind) or hasattr(kind, "names_of_record")
 
 
 def flags_of(structure: Any) -> Iterator[bool]:
