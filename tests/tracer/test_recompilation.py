@@ -68,3 +68,21 @@ def test_none_for_calls_of_one_form(repetitions):
         return x * count
 
     assert not warnings_of(lambda: [f(np.ones(3), count) for count in range(repetitions)])
+
+
+def test_calls_that_python_makes():
+    """As tracing them ends in an exception, which Python does not raise for these values."""
+
+    @jit
+    def in_order(x):
+        found = []
+        for k in range(len(x)):
+            if x[k] > 0:
+                found.append((x[k] if x[k] < 5 else None, k))
+        found.sort()
+        return found
+
+    for x in ([3.0, 1.0, 2.0], [1.0, 3.0, -1.0]):
+        (warning,) = warnings_of(lambda: in_order(np.array(x)))
+        assert "in_order is traced at each such call, which is then made by Python" in str(warning.message)
+        assert warning.filename == __file__

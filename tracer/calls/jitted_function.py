@@ -38,6 +38,7 @@ from .nested_call import call_in_trace
 from .own_code import HasCode, OwnCode
 from .prepared_calls import NOT_PREPARED
 from .profile import Profile, profile
+from .recompilation import warn_of_python
 from .specialization import Specialization
 from .stages import Compiled, Lowered, Traced
 from .tiered import BackgroundCompilations
@@ -140,6 +141,8 @@ class JittedFunctionBase(HasCode):
         beginning = behind_changes.beginning
         if beginning is None:
             found = self._function(*args, **kwargs)
+            if not behind_changes.is_sure:
+                warn_of_python(self.__name__, behind_changes.make_error())
         else:
             with beginning.repeating():
                 found = self._forms.to_trace()(*args, **kwargs)

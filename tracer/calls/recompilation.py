@@ -12,9 +12,19 @@ _FIRST = 16
 
 
 class RecompilationWarning(UserWarning):
-    """A function is compiled again and again, as a shape, a static value, or something outside is another one each time."""
+    """A function is compiled again and again, as a shape, a static value, or something outside is another one each time; or
+    each call traces it, and is made by Python."""
 
     __module__ = "phlox"  # where users find it
+
+
+def warn_of_python(name: str, error: BaseException) -> None:
+    """Warn that Python has made a call without the exception that has ended its recording."""
+    message = (
+        f"{name} is traced at each such call, which is then made by Python, as tracing it ends in what Python does not raise: "
+        f"{type(error).__name__}: {error}"
+    )
+    warn_user(message, RecompilationWarning)
 
 
 class Recompilations:

@@ -24,6 +24,7 @@ from .calls.dispatch import call
 from .calls.meanings import SAYING, TEXT_METHODS, implements
 from .choices import Choice
 from .keys.views import DictView
+from .lists.references import row_of
 from .loops.iteration import Rows
 from .text_fields import as_python
 from .texts.deferred import Deferred, call_later, concrete, is_bytes, is_open, is_text
@@ -192,4 +193,6 @@ TEXT_METHODS["join"] = call_text_method
 
 
 def _listed(value: Any) -> Any:
-    return call(list, value) if hasattr(value, "__next__") or isinstance(value, (Rows, DictView)) else value
+    """An iterator or a row of a table as a list that has the elements themselves."""
+    is_one = hasattr(value, "__next__") or isinstance(value, (Rows, DictView)) or row_of(value) is not None
+    return call(list, value) if is_one else value

@@ -1,8 +1,11 @@
 """``", ".join(texts)`` of texts that the program makes."""
 
+import warnings
+from collections import deque
+
 import numpy as np
 import pytest
-from phlox import jit
+from phlox import RecompilationWarning, jit
 
 from ...support.native_calls import calls_noted
 
@@ -114,6 +117,25 @@ def test_no_python_joins_them(function):
         called = called[:]
     assert found == [function(x) for x in arguments]
     assert called == []
+
+
+def rows_of_a_board(x):
+    board, todo = [["#"] * 4 for _ in range(3)], deque([(0, 0)])
+    while todo:
+        i, j = todo.popleft()
+        if board[i][j] == "#":
+            board[i][j] = "." if x[i, j] % 3 else str(int(x[i, j]))
+            todo.extend((i + di, j + dj) for di, dj in ((1, 0), (0, 1)) if i + di < 3 and j + dj < 4 and x[i, j] > 30)
+    return "\n".join("".join(row) for row in board), "-".join(board[int(x[0, 0]) % 3])
+
+
+def test_rows_are_joined():
+    decorated, rng = jit(rows_of_a_board), np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RecompilationWarning)
+        for _ in range(3):
+            x = rng.integers(0, 120, (3, 4))
+            assert decorated(x) == rows_of_a_board(x)
 
 
 def test_what_is_no_text_raises_what_python_raises():

@@ -1,6 +1,7 @@
 """Objects, dicts, sets and named tuples as elements of lists whose length the program decides, and as results."""
 
 from collections import OrderedDict, deque, namedtuple
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -154,6 +155,75 @@ def test_an_object_at_two_places_is_one():
     result = jit(tree)(VALUES[0])
     assert type(result) is Node and result.left is result.right.left
     assert jit(tree)(VALUES[0]) is not result
+
+
+@dataclass
+class Split:
+    number: float
+    found: int
+
+
+def least_below(x, limit):
+    best = None
+    for k in range(len(x)):
+        if x[k] < (limit if best is None else best.number):
+            best = Split(x[k], k)
+    return best
+
+
+def changed_when_put_there(x):
+    found, others = [], {}
+    for k in range(12):
+        one, other, row = Record(x[k % 5], [k, k]), Record(x[k % 4], [k, 1]), {"sum": 0.0}
+        chosen = one if x[k % 3] > 1 else other if x[k % 4] > 1 else None
+        if x[k % 5] > 0.7:
+            found.append((one, chosen, row))
+            one.number += 1
+            if x[k % 3] > 0.6:
+                one.found[0] -= 5
+                row["sum"] += x[k % 5]
+            if chosen is not None:
+                chosen.number *= 2
+        elif k not in others:
+            others[k] = other
+            other.number -= k
+    numbers = [(one.number, one.found, None if chosen is None else chosen.number, row) for one, chosen, row in found]
+    return numbers, [(key, other.number) for key, other in others.items()]
+
+
+def one_of_several(x):
+    found = []
+    for k in range(6):
+        one, other = Record(1, x[k % 5]), Record(2, x[k % 3])
+        if x[k % 3] > 0.6:
+            found.append(one if x[k % 5] > 1 else other)
+    return found
+
+
+def one_of_several_or_none(x):
+    found, first, last = [], Record(x[0], 1), Record(x[1], 2)
+    for k in range(6):
+        if x[k % 3] > 0.6:
+            found.append(first if x[k % 5] > 1 else None if x[k % 4] > 1 else last)
+    return found
+
+
+def until_there_is_none(x):
+    found = []
+    for _ in range(8):
+        split = least_below(x, 3)
+        if split is None:
+            break
+        found.append(split)
+        x = x + 0.75
+    return found, len(found)
+
+
+@pytest.mark.parametrize("function", [changed_when_put_there, one_of_several, one_of_several_or_none, until_there_is_none])
+def test_objects_that_lists_get_under_conditions(function):
+    decorated = jit(function)
+    for x in (*VALUES, VALUES[0]):
+        assert described(decorated(x)) == described(function(x))
 
 
 def test_an_element_is_not_changed():

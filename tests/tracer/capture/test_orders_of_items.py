@@ -1,10 +1,11 @@
 """Tuples whose first parts decide their order, as the items of a dict: what stands behind these is not compared."""
 
+import warnings
 from collections import defaultdict
 
 import numpy as np
 import pytest
-from phlox import jit
+from phlox import RecompilationWarning, jit
 from phlox.compile.live_sizes import live_sizes
 from thinning import LEFT_TO_CI
 
@@ -65,6 +66,27 @@ def test_items_in_order(function):
 def test_first_parts_that_cannot_be_compared():
     with pytest.raises(TypeError, match="'<' not supported"):
         jit(of_two_kinds)(np.ones(2))
+
+
+def arrays_by_number(x):
+    table = {}
+    for value in x:
+        if int(value) not in table:
+            table[int(value)] = np.zeros(2)
+        table[int(value)] = table[int(value)] + value
+    pairs = [(value, np.full(2, k)) for k, value in enumerate(x) if value > 1.5]
+    return sorted(table.items()), max(table.items())[0], sorted(pairs, reverse=True)
+
+
+def test_arrays_behind_what_is_compared():
+    decorated = jit(arrays_by_number)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RecompilationWarning)
+        for x in (np.array([3.0, 1.0, 2.0]), np.array([1.0, 5.0, 2.5]), np.array([4.5, 4.0, 4.25])):
+            assert repr(decorated(x)) == repr(arrays_by_number(x))
+    for function in (decorated, arrays_by_number):
+        with pytest.raises(ValueError, match="truth value of an array"):
+            function(np.array([4.0, 1.0, 4.0]))
 
 
 def kept_in_order(x):

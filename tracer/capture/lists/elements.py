@@ -226,6 +226,8 @@ def element_type(value: Any) -> ElementType:
                 try_text_leaf(one)  # one of several, which have structures of their own
                 if pytree.taken_apart(one) is not None or isinstance(one, BaseException) and _holds_values(one):
                     put_into_one_table([leaf])
+                    if where_made(one) is not None:
+                        want_records(current_trace().program, type(one))
                     raise CarryTypeError(f"{one!r} is put into a list whose length the program decides, and is not of one kind")
                 if hasattr(type(one), "users_own"):  # a container from outside, which calls return itself
                     one.surroundings.guard(SameObject(one.path, one.users_own))

@@ -157,12 +157,15 @@ def _order(run: Run) -> TracedArray | None:
 
     None where lists that lie in a table decide, which are compared one by one.
     """
-    if any(not leaf.is_number or leaf.is_coded for leaf in run.form.leaves) or any(c.ndim > 1 for c in run.columns):
+    arrays = next((place for place, column in enumerate(run.columns) if column.ndim > 1), None)
+    if any(not leaf.is_number or leaf.is_coded for leaf in run.form.leaves) or arrays == 0:
         if hold_texts(run.form.leaves):
             raise NotImplementedError("the order of texts that the program makes")
         raise TypeError(f"a list of {run.type} cannot be sorted: its elements have no order")
     columns, positions = instructions(run), are_positions(run.form.structure)
-    compared = columns[: positions.index(True)] if True in positions else columns
+    lists = positions.index(True) if True in positions else None
+    behind = min([place for place in (lists, arrays) if place is not None], default=None)
+    compared = columns[:behind]
     if not compared:
         return None
     order = None
@@ -170,10 +173,13 @@ def _order(run: Run) -> TracedArray | None:
         key = _array(run, column)
         following = _positions_of(run, key if order is None else np.take(key, order, mode="clip"))
         order = following if order is None else np.take(order, following, mode="clip")
-    if len(compared) < len(columns) and not _are_unequal(
-        run, [np.take(_array(run, one), order, mode="clip") for one in compared]
-    ):
-        return None
+    if behind is None:
+        return order
+    ascending = [np.take(_array(run, one), order, mode="clip") for one in compared]
+    if behind == lists:
+        return order if expected_to_hold("an order of tuples with lists", _are_unequal(run, ascending)) else None
+    are_equal = np.logical_not(_are_unequal(run, ascending)).instruction(require_trace())
+    require_trace().add_error_flag(are_equal, LeftToPython, "an order of tuples with arrays, before which all is equal")
     return order
 
 
@@ -188,13 +194,13 @@ def _positions_of(run: Run, key: TracedArray) -> TracedArray:
     return np.argsort(np.where(inside, key, last_in_order(key.dtype)), kind="stable")
 
 
-def _are_unequal(run: Run, ascending: Sequence[TracedArray]) -> bool:
-    """Whether no two elements agree in these columns, so that no lists behind them are compared: until a call finds some."""
+def _are_unequal(run: Run, ascending: Sequence[TracedArray]) -> TracedArray:
+    """Whether no two elements agree in these columns, so that nothing behind them is compared."""
     places_behind = np.arange(1, run.form.capacity + 1)
     are_equal = np.less(places_behind, _array(run, instruction_of(run.length)))
     for column in ascending:
         are_equal = np.logical_and(are_equal, column[1:] == column[:-1])
-    return expected_to_hold("an order of tuples with lists", np.logical_not(np.any(are_equal)))
+    return np.logical_not(np.any(are_equal))
 
 
 def extreme(name: str, items: list[Any], key: Callable | None, default: dict[str, Any]) -> Any:

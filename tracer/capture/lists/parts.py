@@ -12,12 +12,23 @@ import numpy as np
 from .... import hlo
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
+from ...recording.attributes import attributes_of, class_of, set_held
 from ...recording.device_arrays import ArrayOnDevice
+from ...recording.errors import CarryTypeError
+from ...recording.operands import first_traced
+from ..choices import Maybe
+from ..entries import contents_of, has_open_keys
+from ..outside.containers import OutsideDict
+from ..parts import Parts
+from ..places import where_made
 from ..texts.characters import memory
 from .array_rows import require_arrays_current
 from .columns import rows_between
-from .elements import LeafForm, hold_texts, holds_traced
-from .references import Row, Table
+from .deques import TracedDeque
+from .element_rows import returned_constant
+from .elements import LeafForm, hold_texts
+from .records import finished_dict
+from .references import Row, Table, want_records
 from .runs import Form, Run, instruction_of, instructions
 from .when_run import Contents, Lists, all_finished, elements_from_arrays, rows_of
 
@@ -79,6 +90,7 @@ def parts_of(run: Run) -> tuple[list[TracedArray], Elements]:
     weak = tuple([column.weak_type for column in run.type.columns])
     length = None if isinstance(run.length, TracedArray) else run.length
     lists = _lists_in(form.structure)
+    _require_known_constants([form, *[one.form for one in lists.values()]])
     characters, formats = _characters_of([form, *[one.form for one in lists.values()]])
     form = replace(form, structure=_of_lists(form.structure))
     elements = Elements(form, weak, length, isinstance(run.start, TracedArray), formats, tuple(lists.values()))
@@ -91,8 +103,20 @@ def parts_of_row(row: Row) -> tuple[list[TracedArray], Elements]:
     form = Form(_of_lists(structure), (LeafForm(True, True, ()),), 1, length=1)
     position = TracedArray.from_instruction(require_trace(), instruction_of(row.position), weak_type=True)
     arrays = [array for table in lists for array in _arrays_of(table)]
+    _require_known_constants([one.form for one in lists.values()])
     characters, formats = _characters_of([one.form for one in lists.values()])
     return [position, *characters, *arrays], Elements(form, (True,), 1, False, formats, tuple(lists.values()))
+
+
+def _require_known_constants(forms: Sequence[Form]) -> None:
+    """An object that elements are, as one of several, is returned as it is: what it holds must not be what the program computes."""
+    for one in [one for form in forms for leaf in form.leaves for one in leaf.constants if where_made(one) is not None]:
+        if first_traced(attributes_of(one)) is not None:
+            want_records(require_trace().program, type(one))
+            raise CarryTypeError(
+                f"a list is returned whose elements are several objects of {class_of(type(one)).__name__}, as the program decides, "
+                "with attributes of different kinds. Fix: give their attributes one type, and lists in them one length"
+            )
 
 
 def _characters_of(forms: Sequence[Form]) -> tuple[list[TracedArray], Any]:
@@ -325,6 +349,8 @@ def _finished(value: Any, structure: pytree.Structure, contents: _Contents) -> A
     kind, auxiliary, children = structure
     if kind in (list, tuple):
         return kind(_finished_items(value, children, contents))
+    if kind is Maybe:
+        return value if value is auxiliary else _finished(value, children[1], contents)
     if kind is TracedDeque:
         return deque(_finished_items(value, children, contents), maxlen=value.maxlen)
     if has_open_keys(value):
