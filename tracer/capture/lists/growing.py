@@ -107,6 +107,9 @@ def renew(needs: Needs) -> None:
     needs.kind = replace(kind, structure=_of_this_recording(trace, kind.structure))
 
 
+tables.RENEW.append(renew)
+
+
 def _of_this_recording(trace: Trace, structure: Any) -> Any:
     if structure is pytree.LEAF:
         return structure

@@ -6,7 +6,7 @@ table, so whoever has the row under another name sees that; and `rows[i], rows[k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -282,8 +282,13 @@ def _stacked(rows: Sequence[Instruction]) -> Instruction:
     return hlo.concatenate(*[hlo.reshape(row, (1, *row.shape.dimensions)) for row in rows], dimensions=(0,))
 
 
+# What lets the type that recordings before have found out speak of this one's tables (`growing.renew`).
+RENEW: list[Callable[[Needs], None]] = []
+
+
 def kind_of(lists: list[list], needs: Needs, holds_arrays: bool = False) -> ElementType | bool | None:
     """The type of the elements of all lists, None where there are none; False where they have none that is a table's."""
+    RENEW[0](needs)
     found = needs.kind
     seen = set()
     try:
