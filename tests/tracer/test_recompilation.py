@@ -76,6 +76,7 @@ def test_calls_that_python_makes():
     @jit
     def in_order(x):
         found = []
+        x[0] += 1
         for k in range(len(x)):
             if x[k] > 0:
                 found.append((x[k] if x[k] < 5 else None, k))

@@ -141,7 +141,7 @@ class JittedFunctionBase(HasCode):
         beginning = behind_changes.beginning
         if beginning is None:
             found = self._function(*args, **kwargs)
-            if not behind_changes.is_sure:
+            if behind_changes.has_ended_recording and not behind_changes.is_sure:
                 warn_of_python(self.__name__, behind_changes.make_error())
         else:
             with beginning.repeating():

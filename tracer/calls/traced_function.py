@@ -195,7 +195,7 @@ def _record(
                 if _is_raised_behind_changes(trace, error, unique, parameters):
                     # An operand may go together with an array without elements; and what is left to Python may not come here.
                     is_sure = "TracedArray" not in str(error) and not trace.program.error_messages
-                    raise RaisedBehindChanges(lambda error=error: error, is_sure) from None
+                    raise RaisedBehindChanges(lambda error=error: error, is_sure, has_ended_recording=True) from None
                 if not trace.program.error_messages or not is_raised_when_run(error):
                     if is_raised_when_run(error) and is_said_of_stand_ins(error):
                         trace.program.said_of_stand_ins = error

@@ -131,12 +131,19 @@ class RaisedBehindChanges(Exception):
     """A call raises what ``make_error`` makes behind changes of arguments, or of what is outside, that have not happened yet.
 
     It ``is_sure`` where each call does; what a program computes is rounded otherwise than by Python. ``beginning`` knows what
-    the program has done besides (`tracer.calls.again`).
+    the program has done besides (`tracer.calls.again`). ``has_ended_recording``: there is no program.
     """
 
-    def __init__(self, make_error: Callable[[], BaseException], is_sure: bool = False, beginning: Any = None) -> None:
+    def __init__(
+        self,
+        make_error: Callable[[], BaseException],
+        is_sure: bool = False,
+        beginning: Any = None,
+        has_ended_recording: bool = False,
+    ) -> None:
         super().__init__()
         self.make_error, self.is_sure, self.beginning = make_error, is_sure, beginning
+        self.has_ended_recording = has_ended_recording
 
 
 class LeftToPython(Exception):

@@ -80,7 +80,21 @@ def of_known_length(x, labels):
     return np.asarray([[x[0] * i for i in range(3)] for _ in np.unique(labels)])
 
 
-@pytest.mark.parametrize("function", [counts, gaps, triangle, of_known_length])
+def merged(x, labels):
+    def row_of(values):
+        row = []
+        for value in values:
+            if value > 0:
+                row.append(value)
+        return [*row, 7] + [0] * (6 - len(row))
+
+    board = np.stack([labels, labels[::-1]])
+    for _ in range(4):
+        board = np.array([row_of(values) for values in board[:, 1:]])
+    return board
+
+
+@pytest.mark.parametrize("function", [counts, gaps, triangle, of_known_length, merged])
 def test_lists_of_lists_are_arrays(function):
     jitted = jit(function)
     for labels in LABELS[:3]:

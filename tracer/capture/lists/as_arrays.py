@@ -28,6 +28,8 @@ def array_of(run: Run) -> Any:
         return tables.rows_as_array(run)
     if any(not leaf.is_number or leaf.constants or leaf.text is not None for leaf in run.form.leaves):
         raise TracerError(f"a list of {run.type} cannot become an array of numbers")
+    if (forms := _forms_of_parts(run.form.structure)) is not None:
+        return _rows_of_parts(run, forms)
     if (inner := _form_of_rows(run.form.structure)) is not None:
         elements, *lengths = instructions(run)
         return _rows_of_one_length(run, elements, lengths[0] if lengths else None, inner.capacity, inner.length)
@@ -83,6 +85,42 @@ def _form_of_rows(structure: Any) -> Form | None:
             return structure[1]
         raise NotImplementedError("np.array of lists in lists, whose lengths the program decides, that hold lists")
     return None
+
+
+def _forms_of_parts(structure: Any) -> list[Form | None] | None:
+    """Where each element of a list is a list of runs and numbers, as of ``[*row, 0]``: the forms of the runs, None for a number."""
+    if structure is pytree.LEAF or structure[0] is not list or len(structure[2]) < 2:
+        return None
+    forms = [None if child is pytree.LEAF else child[1] if child[0] is Run else False for child in structure[2]]
+    are_plain = all(form is None or form and _is_of_numbers(form) for form in forms)
+    return forms if are_plain and any(forms) else None
+
+
+def _is_of_numbers(form: Form) -> bool:
+    is_one = form.structure is pytree.LEAF and not form.is_ring and form.key_columns is None
+    return is_one and form.leaves[0].is_number and not form.leaves[0].is_coded and not form.leaves[0].dynamic
+
+
+def _rows_of_parts(run: Run, forms: Sequence[Form | None]) -> Any:
+    """An array whose rows are the elements, the parts of each one behind the other."""
+    trace, columns, parts = require_trace(), iter(instructions(run)), []
+    for form in forms:
+        held = TracedArray.from_instruction(trace, next(columns), is_scalar=False)
+        width = 1 if form is None else form.capacity if form.length is None else form.length
+        if form is not None and form.length is None:
+            lengths = TracedArray.from_instruction(trace, next(columns), is_scalar=False)
+        else:
+            lengths = np.full(len(held), width)
+        if width:
+            parts.append((held.reshape(len(held), -1)[:, :width], lengths))
+    capacity, ends = sum(held.shape[1] for held, _ in parts), 0
+    whole = np.zeros((len(parts[0][0]), capacity), np.result_type(*[held.dtype for held, _ in parts]))
+    for held, lengths in parts:
+        places = np.arange(capacity) - np.reshape(ends, (-1, 1))
+        taken = np.take_along_axis(held, np.clip(places, 0, held.shape[1] - 1) + np.zeros_like(whole, np.int64), axis=1)
+        whole = np.where((places >= 0) & (places < np.reshape(lengths, (-1, 1))), taken, whole)
+        ends = ends + lengths
+    return _rows_of_one_length(run, whole.instruction(trace), ends.instruction(trace), capacity, None)
 
 
 def arrays_of_one_size(run: Run, message: str = INHOMOGENEOUS) -> Any:
