@@ -146,6 +146,7 @@ def require_identity(*values: Any) -> None:
     for value in values if trace is not None else ():
         if id(value) in trace.program.copies and id(value) not in trace.program.put_objects:
             _require_rows(trace, value)
+            want_rows((value,))
             raise TracerError(
                 f"it is asked whether a {type(value).__name__} is another one (by `is`) that is one of several, or an element "
                 "of a list, as the program decides. Fix: compare what tells them apart (x[0] == y[0])"

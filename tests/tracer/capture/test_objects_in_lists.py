@@ -256,16 +256,17 @@ def test_objects_are_still_themselves_when_lists_hold_them():
         assert described(decorated(x)) == described(greater_others(x))
 
 
-def test_which_object_an_element_is_nobody_knows():
-    def is_first(x):
-        records = [Record(value, None) for value in x]
-        greater = [one for one in records if one.number > 1]
-        greater.append(greater[0])
-        return greater[-1] is records[0], records[0] is records[1]
+def which_object_an_element_is(x):
+    records = [Record(value, None) for value in x]
+    greater = [one for one in records if one.number > 1]
+    greater.append(records[2])
+    return greater[-1] is records[2], greater[0] is records[0], records[int(x[2])] is records[int(x[1])]
 
-    decorated = jit(is_first)
-    with pytest.raises(TracerError, match="whether a Record is another one"):
-        decorated(VALUES[0])
+
+def test_objects_that_are_one():
+    decorated = jit(which_object_an_element_is)
+    for x in (*VALUES, VALUES[0]):
+        assert decorated(x) == which_object_an_element_is(x)
 
 
 def test_objects_are_kept_outside():
