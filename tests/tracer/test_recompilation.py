@@ -84,6 +84,6 @@ def test_calls_that_python_makes():
         return found
 
     for x in ([3.0, 1.0, 2.0], [1.0, 3.0, -1.0]):
-        (warning,) = warnings_of(lambda: in_order(np.array(x)))
+        (warning,) = warnings_of(lambda x=x: in_order(np.array(x)))
         assert "in_order is traced at each such call, which is then made by Python" in str(warning.message)
         assert warning.filename == __file__

@@ -37,6 +37,7 @@ from .loops.iteration import TracedRange, in_range, unlisted
 from .masked import is_the_masked
 from .operators import NUMBERS, OPERATORS, each_pair
 from .origins import is_shared_by_names, may_be_one, merged_from, require_known_arrays
+from .places import is_frozen
 from .special_methods import special_method
 from .text_fields import TextArray
 from .texts.deferred import Deferred, asked
@@ -85,6 +86,8 @@ def is_(value: Any, other: Any) -> Any:
         if (merged := merged_from(value)) is not None and may_be_one(value, other):
             test, (first, second) = merged
             return choose_traced(test, lambda: is_(first, other), lambda: is_(second, other))
+        require_identity(value, other)
+    if value is not other and type(value) is type(other) and is_frozen(type(value)):
         require_identity(value, other)
     if isinstance(value, TracedArray) and isinstance(other, TracedArray) and value is not other:
         for one, another in ((value, other), (other, value)):

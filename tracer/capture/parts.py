@@ -13,7 +13,7 @@ from ..recording.current_trace import current_trace
 from ..recording.makers import register_attributes
 from .entries import contents_of, elements_of_set, is_open_set
 from .journals import note_made
-from .places import UNBOUND, Contents, where_container_made, where_made
+from .places import UNBOUND, Contents, is_frozen, where_container_made, where_made
 
 
 class AttributeNames(tuple):
@@ -63,6 +63,8 @@ def put_together(kind: type, auxiliary: Any, parts: Sequence[Any]) -> Any:
     made = _put_together(kind, auxiliary, parts)
     if isinstance(auxiliary, AttributeNames) or hasattr(made, "__dict__"):
         note_made(made)
+    if is_frozen(kind):  # nobody knows which one it is
+        current_trace().program.copies[id(made)] = made
     return made
 
 

@@ -220,7 +220,11 @@ def where_made(value: Any) -> Trace | None:
     found = None if trace is None else trace.program.made_objects.get(id(value))
     if found is None or not (has_attributes_alone(kind) or kind is types.SimpleNamespace) or not _has_attributes(value):
         return None
-    return None if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen else found[1]
+    return None if is_frozen(kind) else found[1]
+
+
+def is_frozen(kind: type) -> bool:
+    return dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen
 
 
 def where_container_made(value: Any) -> Trace | None:

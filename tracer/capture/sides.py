@@ -232,9 +232,10 @@ class Merger:
 
     @contextmanager
     def _as_left(self, trace: Trace) -> Iterator[None]:
-        """The trace of a side goes on, with what objects held at its end: elements that become rows are written down as they are."""
+        """The trace of a side goes on, with what objects held at its end, as elements that become rows are written down."""
         (side,) = [side for side in self.sides if side.trace is trace]
-        changed = [(place, side.ends[key]) for key, (place, _) in side.places.items() if key in side.ends and _is_of_object(place)]
+        places = [(key, place) for key, (place, _) in side.places.items() if _is_of_object(place)]
+        changed = [(place, side.ends[key]) for key, place in places if key in side.ends]
         now = [(place, place.get()) for place, _ in changed]
         try:
             for place, end in changed:

@@ -269,6 +269,21 @@ def test_objects_that_are_one():
         assert decorated(x) == which_object_an_element_is(x)
 
 
+@dataclass(frozen=True)
+class Frozen:
+    number: float
+
+
+def test_which_frozen_object_is_there_nobody_knows():
+    def is_first(x):
+        first, second = Frozen(x[0]), Frozen(x[1])
+        assert first is not second and [first, second][0] is first
+        return (first if x[2] > 1 else second) is first
+
+    with pytest.raises(TracerError, match="whether a Frozen is another one"):
+        jit(is_first)(VALUES[0])
+
+
 def test_objects_are_kept_outside():
     class Model:
         best = None

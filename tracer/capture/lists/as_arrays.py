@@ -88,7 +88,7 @@ def _form_of_rows(structure: Any) -> Form | None:
 
 
 def _forms_of_parts(structure: Any) -> list[Form | None] | None:
-    """Where each element of a list is a list of runs and numbers, as of ``[*row, 0]``: the forms of the runs, None for a number."""
+    """Where each element is a list of runs and numbers, as of ``[*row, 0]``: the forms of the runs, None for a number."""
     if structure is pytree.LEAF or structure[0] is not list or len(structure[2]) < 2:
         return None
     forms = [None if child is pytree.LEAF else child[1] if child[0] is Run else False for child in structure[2]]

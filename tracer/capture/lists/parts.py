@@ -109,13 +109,13 @@ def parts_of_row(row: Row) -> tuple[list[TracedArray], Elements]:
 
 
 def _require_known_constants(forms: Sequence[Form]) -> None:
-    """An object that elements are, as one of several, is returned as it is: what it holds must not be what the program computes."""
+    """An object that elements are, as one of several, is returned as it is: it must not hold what the program computes."""
     for one in [one for form in forms for leaf in form.leaves for one in leaf.constants if where_made(one) is not None]:
         if first_traced(attributes_of(one)) is not None:
             want_records(require_trace().program, type(one))
             raise CarryTypeError(
-                f"a list is returned whose elements are several objects of {class_of(type(one)).__name__}, as the program decides, "
-                "with attributes of different kinds. Fix: give their attributes one type, and lists in them one length"
+                f"a list is returned whose elements are several objects of {class_of(type(one)).__name__}, as the program "
+                "decides, with attributes of different kinds. Fix: give their attributes one type, and lists in them one length"
             )
 
 
