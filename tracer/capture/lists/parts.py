@@ -110,7 +110,8 @@ def parts_of_row(row: Row) -> tuple[list[TracedArray], Elements]:
 
 def _require_known_constants(forms: Sequence[Form]) -> None:
     """An object that elements are, as one of several, is returned as it is: it must not hold what the program computes."""
-    for one in [one for form in forms for leaf in form.leaves for one in leaf.constants if where_made(one) is not None]:
+    constants = [one for form in forms for leaf in form.leaves for one in leaf.constants]
+    for one in filter(where_made, constants):
         if first_traced(attributes_of(one)) is not None:
             want_records(require_trace().program, type(one))
             raise CarryTypeError(
