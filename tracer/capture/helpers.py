@@ -29,13 +29,14 @@ from .lists.runs import is_open_list
 from .loops.comprehensions import Loop as inner
 from .loops.comprehensions import generated, listed, one_by_one
 from .loops.generators import TracedGenerator
-from .loops.unrolling import for_, while_
+from .loops.unrolling import calls_, for_, while_
 from .made_iterators import asked
 from .managers import handled_by_python, with_
 from .operators import OPERATORS, added_in_place, combined, combined_in_place, made, times
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .places import Names
-from .recursive_calls import receiver, sequence
+from .recursive_calls import popped, pushed, receiver, sequence
+from .texts.deferred import is_open
 from .texts.formatting import text as text_of_parts
 from .texts.missing_keys import mod
 from .tries import finally_, try_
@@ -43,12 +44,12 @@ from .truths import Later, all_hold, and_, not_, one_holds, or_, tested
 from .unpacking import is_sequence, known_to_python, pairs_of, spread, spread_text, starred, tuple_of, unpacked, zipped
 
 __all__ = [
-    "added_in_place", "all_hold", "and_", "asked", "asserted", "bound", "BREAK", "call", "changed", "choose", "combined",
+    "added_in_place", "all_hold", "and_", "asked", "asserted", "bound", "BREAK", "call", "calls_", "changed", "choose", "combined",
     "combined_in_place", "compare", "concrete_truth", "contains", "CONTINUE", "delattr", "delete_global", "delitem",
     "dict_of", "differ", "equal", "finally_", "for_", "generated", "generator", "getattr", "getitem", "handled_by_python",
     "if_", "imported", "inner", "is_", "is_none", "is_sequence", "item_to_change", "known_to_python", "listed", "made",
     "mod", "not_", "note_contents", "note_global", "note_nonlocal", "one_by_one", "one_holds", "or_", "ordered", "pairs_of",
-    "raised", "receiver", "Return", "sequence", "set_of", "setattr", "setitem", "slice", "spread", "spread_text", "starred",
+    "popped", "pushed", "raised", "receiver", "Return", "sequence", "set_of", "setattr", "setitem", "slice", "spread", "spread_text", "starred",
     "tested", "text", "then", "times", "try_", "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
 ]  # fmt: skip
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from ..recording.errors import TracerError
+from ..recording.array import TracedArray
+from ..recording.current_trace import current_trace
+from ..recording.errors import CarryTypeError, RecordedAgain, TracerError
 from .attributes import getattr_
 from .calls.dispatch import call
 from .choices import Choice, Maybe
+from .copies import note_copies
+from .lists.elements import ElementType, joined_type
+from .lists.merging import fitted
+from .lists.references import note_makers, row_of, tables_in
+from .lists.runs import Form, guessed, is_open_list, known_length, read, read_only, type_of_items
+
+_LEAST_ROOM = 32
 
 
 def receiver(value: Any, method: str, qualname: str) -> Any:
@@ -24,3 +34,64 @@ def receiver(value: Any, method: str, qualname: str) -> Any:
 def sequence(iterable: Any) -> Any:
     """What a loop goes over, as something that has positions."""
     return iterable if isinstance(iterable, (list, tuple, str)) else call(list, iterable)
+
+
+@dataclass
+class _Handed:
+    """What has been found out of the lists that calls leave on a stack: the type of their elements."""
+
+    kind: ElementType | None = None
+    is_refused: bool = False
+
+
+def pushed(value: Any, place: str) -> Any:
+    """What a call leaves on a stack. Calls leave lists of any length there: these become copies of one form."""
+    trace = current_trace()
+    if trace is None:
+        return value
+    if type(value) is tuple:
+        return tuple([pushed(part, f"{place}, {number}") for number, part in enumerate(value)])
+    if not _is_list(value) or row_of(value) is not None:
+        return value
+    handed = trace.program.guessed_bounds.setdefault(f"the lists of {place}", _Handed())
+    if handed.is_refused:
+        return value
+    note_makers([value])
+    note_copies(trace, value, is_put=True)
+    try:
+        kind = joined_type(handed.kind, found := type_of_items(value))
+    except CarryTypeError:
+        kind = found = None
+    if kind is None and found is None and not value:
+        return value
+    if kind is None or not kind.is_of_fixed_constants or tables_in(kind.structure):
+        handed.is_refused = True
+        raise RecordedAgain
+    if kind != handed.kind:
+        handed.kind = kind
+        raise RecordedAgain
+    room = f"lists of {place}"
+    capacity = guessed(room, max(_LEAST_ROOM, known_length(read(value)) or 0))
+    return [fitted(value, Form(kind.structure, kind.leaves, capacity, room), kind)]
+
+
+def popped(stack: list[Any], is_own: bool) -> Any:
+    """What a call has left on a stack; if nothing else has it, it may be changed, although it is a copy."""
+    trace = current_trace()
+    is_copy = trace is not None and not is_own and is_open_list(stack)
+    found = call(getattr_(stack, "pop"))
+    if is_copy:
+        note_copies(trace, found)
+        found = _not_to_be_written(found)
+    return found
+
+
+def _not_to_be_written(value: Any) -> Any:
+    if type(value) is tuple:
+        return tuple(map(_not_to_be_written, value))
+    return read_only(value) if isinstance(value, TracedArray) and not value.is_scalar else value
+
+
+def _is_list(value: Any) -> bool:
+    """Whether this is a list and nothing more, perhaps one from outside."""
+    return type(value) is list or isinstance(value, list) and type(getattr(value, "users_own", None)) is list

@@ -53,6 +53,7 @@ from .names import (
     ways_out,
     without_declarations,
 )
+from .owned_names import OwnedNames
 from .recursive_expressions import Own, flat, holds_own
 
 _PREFIX = "_recursion_"
@@ -330,6 +331,7 @@ class _Written:
     def __init__(self, made: _Parts) -> None:
         self.made = made
         self.needed = self._names_needed()
+        self.owned = self._owned_names()
         if not self.needed[0] <= made.own.parameters.keys():
             raise NotCapturable("it calls itself, and has variables that may be unbound")
 
@@ -343,6 +345,13 @@ class _Written:
             if found == needed:
                 return needed
             needed = found
+
+    def _owned_names(self) -> OwnedNames:
+        made, ends = self.made, list(self.made.transitions.values())
+        statements = [statement for part in made.parts for statement in part]
+        given = [value for one in ends for value in (one.arguments or {}).values()]
+        returned = [one.returned for one in ends if one.returned is not None]
+        return OwnedNames(statements, given, returned, made.results.values(), made.own.parameters)
 
     def _read_first(self, part: list[ast.stmt], needed: list[set[str]]) -> set[str]:
         def read(statement: ast.stmt) -> list[ast.stmt]:
@@ -365,22 +374,24 @@ class _Written:
         made, stacks = self.made, set().union(*self.needed)
         first = [f"{_PARTS} = [{_END}]", f"{_PART} = 0"]
         first += [f"{_VALUES} = []"] if made.has_values else []
-        first += [f"{_stack(name)} = [{name}]" if name in self.needed[0] else f"{_stack(name)} = []" for name in sorted(stacks)]
+        first += [f"{_stack(name)} = []" for name in sorted(stacks)]
+        place = made.parts[0][0]
+        begin = [self._pushed(_stack(name), ast.Name(name, ast.Load()), place) for name in sorted(self.needed[0])]
         loop = ast.parse(f"while {_PART} >= 0: pass").body[0]
-        loop.body = self._chain(0)
-        last = [f"return {_VALUES}.pop()"] if made.has_values else []
-        return [*_parsed(*first), loop, *_parsed(*last)]
+        loop.body, loop.is_of_calls = self._chain(0), True
+        last = [ast.Return(self._popped(_VALUES, place))] if made.has_values else []
+        return [*_parsed(*first), *begin, loop, *last]
 
     def _chain(self, index: int) -> list[ast.stmt]:
         """A branch for each of the parts from this one on."""
-        before = [f"{name} = {_stack(name)}.pop()" for name in sorted(self.needed[index])]
+        part = self.made.parts[index]
+        before = [_assigned(name, self._popped(_stack(name), part[0], name)) for name in sorted(self.needed[index])]
         if index == 0:
             deep = f"if len({_PARTS}) > {sys.getrecursionlimit()}: raise RecursionError('maximum recursion depth exceeded')"
-            before.insert(0, deep)
+            before[:0] = _parsed(deep)
         if index in self.made.results:
-            before.append(f"{self.made.results[index]} = {_VALUES}.pop()")
-        part = self.made.parts[index]
-        body = [*[located(one, part[0]) for one in _parsed(*before)], *self._statements(part)]
+            before.append(_assigned(self.made.results[index], self._popped(_VALUES, part[0])))
+        body = [*[located(one, part[0]) for one in before], *self._statements(part)]
         if index + 1 == len(self.made.parts):
             return body
         test = ast.Compare(ast.Name(_PART, ast.Load()), [ast.Eq()], [ast.Constant(index)])
@@ -390,7 +401,7 @@ class _Written:
         written: list[ast.stmt] = []
         for statement in statements:
             if statement in self.made.transitions:
-                written += [located(one, statement) for one in self._ended(self.made.transitions[statement])]
+                written += [located(one, statement) for one in self._ended(self.made.transitions[statement], statement)]
             elif self.made.ends_within(statement):
                 sides = self._statements(statement.body), self._statements(statement.orelse)
                 written.append(located(ast.If(statement.test, *sides), statement))
@@ -398,26 +409,36 @@ class _Written:
                 written.append(statement)
         return written
 
-    def _ended(self, transition: _Transition) -> list[ast.stmt]:
+    def _ended(self, transition: _Transition, place: ast.stmt) -> list[ast.stmt]:
         if transition.returned is not None:
-            put = [_pushed(_VALUES, transition.returned)] if self.made.has_values else []
+            put = [self._pushed(_VALUES, transition.returned, place)] if self.made.has_values else []
             return [*put, *_parsed(f"{_PART} = {_PARTS}.pop()")]
-        left = [_pushed(_stack(name), ast.Name(name, ast.Load())) for name in sorted(self.needed[transition.target])]
+        left = [self._pushed(_stack(name), ast.Name(name, ast.Load()), place) for name in sorted(self.needed[transition.target])]
         if transition.arguments is None:
             return [*left, *_parsed(f"{_PART} = {transition.target}")]
         given = {name: value for name, value in transition.arguments.items() if name not in self.made.kept}
         names = [f"{_PREFIX}given_{name}" for name in given]
         computed = [_assigned(name, value) for name, value in zip(names, given.values())]
-        pushed = [_pushed(_stack(name), ast.Name(one, ast.Load())) for name, one in zip(given, names) if name in self.needed[0]]
+        pushed = [
+            self._pushed(_stack(name), ast.Name(one, ast.Load()), place)
+            for name, one in zip(given, names)
+            if name in self.needed[0]
+        ]
         return [*computed, *left, *pushed, *_parsed(f"{_PARTS}.append({transition.target})", f"{_PART} = 0")]
+
+    def _popped(self, stack: str, place: ast.stmt, name: str | None = None) -> ast.expr:
+        is_own = self.owned.returns_own if name is None else name in self.owned.names
+        return helper("popped", place, ast.Name(stack, ast.Load()), ast.Constant(is_own))
+
+    def _pushed(self, stack: str, value: ast.expr, place: ast.stmt) -> ast.stmt:
+        given = helper("pushed", place, value, ast.Constant(f"{self.made.own.qualname} at {stack}"))
+        return ast.Expr(ast.Call(ast.Attribute(ast.Name(stack, ast.Load()), "append", ast.Load()), [given], []))
 
 
 def _stack(name: str) -> str:
     return f"{_PREFIX}of_{name.removeprefix(_PREFIX)}"
 
 
-def _pushed(stack: str, value: ast.expr) -> ast.stmt:
-    return ast.Expr(ast.Call(ast.Attribute(ast.Name(stack, ast.Load()), "append", ast.Load()), [value], []))
 
 
 def _parsed(*lines: str) -> list[ast.stmt]:

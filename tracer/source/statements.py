@@ -241,7 +241,8 @@ class Statements(Assignments):
         returned = located(ast.Return(self.expressions.visit_test(statement.test)), statement.test)
         test = self._named([returned], bound, statement.test)
         body = self.function_of(statement.body, statement)
-        made, goes_on = self._finish_loop("while_", statement, [_name(test)], body, names, ways, rest)
+        name = "calls_" if getattr(statement, "is_of_calls", False) else "while_"
+        made, goes_on = self._finish_loop(name, statement, [_name(test)], body, names, ways, rest)
         return [test, *made], goes_on
 
     def _finish_loop(

@@ -6,6 +6,7 @@ another call (`call_forms.py`) is recorded where it stands, too.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from types import CodeType, FunctionType
@@ -34,6 +35,8 @@ from .call_forms import CallForm, NotAlike, constant_form, form_in_recursion, fo
 
 # Shorter functions are recorded where they are called: what surrounds them is simplified and fused with them.
 _SHORTEST = 32
+# As often a function is recorded within itself: one that goes on becomes a loop, if it can be one.
+_MOST_INSIDE = 40
 # For so many messages each call has lines of its own in tracebacks.
 _MOST_MESSAGES = 256
 
@@ -45,6 +48,8 @@ class Calls:
         self.short: set[CodeType] = set()
         self.known: dict[tuple, tuple[CallForm, FirstCall | RecordedCall | None]] = {}
         self.running: list[tuple] = []
+        self.inside: Counter[CodeType] = Counter()  # how often functions have been called within themselves
+        self.active: Counter[CodeType] = Counter()
         # Of those that have no form: the function, what is known of the call, and under how many conditions it stands.
         self.nested: list[tuple[FunctionType, tuple | None, int]] = []
 
@@ -61,6 +66,22 @@ def repeated(function: FunctionType, captured: Callable[..., Any], args: tuple, 
     trace = current_trace()
     program = trace.program
     calls = program.calls_of_users = program.calls_of_users or Calls()
+    code = function.__code__
+    if calls.active[code]:
+        calls.inside[code] += 1
+        if calls.inside[code] > _MOST_INSIDE:
+            make_loop(code.co_filename, code.co_qualname)
+    calls.active[code] += 1
+    try:
+        return _called(trace, calls, function, captured, args, kwargs)
+    finally:
+        calls.active[code] -= 1
+
+
+def _called(
+    trace: Trace, calls: Calls, function: FunctionType, captured: Callable[..., Any], args: tuple, kwargs: dict[str, Any]
+) -> Any:
+    program = trace.program
     if function.__code__ in calls.short or program.surroundings is None or is_inside_try():
         return captured(*args, **kwargs)
     form = form_of_call(trace, function, args, kwargs)

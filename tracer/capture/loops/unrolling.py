@@ -388,6 +388,17 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names, first_a
             return None if outcome is BREAK else outcome
 
 
+def calls_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
+    """The loop that a function is which calls itself (`source/recursion.py`). What is known of the first calls, as how long
+    lists are, is not known of all: unrolled rounds would be as many as there are calls."""
+    if current_trace() is None:
+        return _plain_while(test, body, orelse)
+    try:
+        return attempt(lambda: _captured(None, test, body, orelse, names), (test, body, orelse), names)
+    except not_of_a_signal(Exception):
+        return while_(test, body, orelse, names)  # what is carried gets its types in the first rounds
+
+
 def _or_first_alone(
     capture: Block, holds: Any, first: Block, following: Block, blocks: Sequence[Block | None], names: Names
 ) -> Any:
