@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -393,10 +394,9 @@ def calls_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
     lists are, is not known of all: unrolled rounds would be as many as there are calls."""
     if current_trace() is None:
         return _plain_while(test, body, orelse)
-    try:
+    with suppress(not_of_a_signal(Exception)):
         return attempt(lambda: _captured(None, test, body, orelse, names), (test, body, orelse), names)
-    except not_of_a_signal(Exception):
-        return while_(test, body, orelse, names)  # what is carried gets its types in the first rounds
+    return while_(test, body, orelse, names)  # what is carried gets its types in the first rounds
 
 
 def _or_first_alone(
