@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import CarryTypeError, RecordedAgain, TracerError
@@ -15,9 +16,11 @@ from .copies import note_copies
 from .lists.elements import ElementType, joined_type
 from .lists.merging import fitted
 from .lists.references import note_makers, row_of, tables_in
-from .lists.runs import Form, guessed, is_open_list, known_length, read, read_only, type_of_items
+from .lists.runs import Form, guessed, is_open_list, known_length, read, type_of_items
 
 _LEAST_ROOM = 32
+# As often other lists may turn out to be left on a stack, before these are left there as they are.
+_MOST_KINDS = 6
 
 
 def receiver(value: Any, method: str, qualname: str) -> Any:
@@ -38,10 +41,10 @@ def sequence(iterable: Any) -> Any:
 
 @dataclass
 class _Handed:
-    """What has been found out of the lists that calls leave on a stack: the type of their elements."""
+    """What has been found out of the lists that calls leave on a stack: the type of their elements, and how often."""
 
     kind: ElementType | None = None
-    is_refused: bool = False
+    times: int = 0  # it has been another one
 
 
 def pushed(value: Any, place: str) -> Any:
@@ -54,7 +57,7 @@ def pushed(value: Any, place: str) -> Any:
     if not _is_list(value) or row_of(value) is not None:
         return value
     handed = trace.program.guessed_bounds.setdefault(f"the lists of {place}", _Handed())
-    if handed.is_refused:
+    if handed.times > _MOST_KINDS:
         return value
     note_makers([value])
     note_copies(trace, value, is_put=True)
@@ -64,11 +67,9 @@ def pushed(value: Any, place: str) -> Any:
         kind = found = None
     if kind is None and found is None and not value:
         return value
-    if kind is None or not kind.is_of_fixed_constants or tables_in(kind.structure):
-        handed.is_refused = True
-        raise RecordedAgain
-    if kind != handed.kind:
-        handed.kind = kind
+    is_one = kind is not None and kind.is_of_fixed_constants and not tables_in(kind.structure)
+    if not is_one or kind != handed.kind:
+        handed.kind, handed.times = kind, handed.times + 1 if is_one else _MOST_KINDS + 1
         raise RecordedAgain
     room = f"lists of {place}"
     capacity = guessed(room, max(_LEAST_ROOM, known_length(read(value)) or 0))
@@ -82,14 +83,10 @@ def popped(stack: list[Any], is_own: bool) -> Any:
     found = call(getattr_(stack, "pop"))
     if is_copy:
         note_copies(trace, found)
-        found = _not_to_be_written(found)
+        for leaf in pytree.flatten(found)[0]:
+            if isinstance(leaf, TracedArray) and not leaf.is_scalar:
+                leaf.root_storage.is_copy = True
     return found
-
-
-def _not_to_be_written(value: Any) -> Any:
-    if type(value) is tuple:
-        return tuple(map(_not_to_be_written, value))
-    return read_only(value) if isinstance(value, TracedArray) and not value.is_scalar else value
 
 
 def _is_list(value: Any) -> bool:

@@ -323,13 +323,6 @@ class _Read:
         return found if self.sizes is None else array_of_row(found, self.sizes.instruction(trace), self.dynamic)
 
 
-def read_only(array: TracedArray) -> TracedArray:
-    """A copy of an array elsewhere, which the program would not change with it."""
-    if array.is_dynamic:
-        return DynamicArray.view_on(array, hlo.Shape(array.element_type, array.bounds), lambda trace, base: base, _write_refused)
-    return TracedArray.view_of(array, array.shape, lambda trace, base: base, _write_refused)
-
-
 def _write_refused(trace: Trace, base: Instruction, value: Instruction) -> Instruction:
     raise ChangedCopyError(
         "an array in a list whose length the program decides is changed in place. Fix: put a new one there (x[i] = x[i] + 1)"
