@@ -11,14 +11,25 @@ from ..recording.program import Program
 from ..source.rewriting import is_function_of_user
 
 _LOOPS = "functions that are loops instead of calling themselves"
+# Whether a function is a loop: as it would not end otherwise, or as it is called so often; what has not been refused may be.
+_ENDLESS, _OFTEN, _NOT_FOR_OFTEN, _REFUSED = "endless", "often", "not for being called often", "refused"
 
 
-def make_loop(file: str, qualname: str) -> None:
-    """To be called where a function calls itself, and the program decides when that ends. Raises RecordedAgain where it has
-    not been tried as a loop."""
+def make_loop(file: str, qualname: str, is_often: bool = False) -> None:
+    """To be called where a function calls itself, and the program decides when that ends, or just often. Raises RecordedAgain
+    where it has not been tried as a loop."""
     loops = current_trace().program.guessed_bounds.setdefault(_LOOPS, {})
-    if (file, qualname) not in loops:
-        loops[file, qualname] = True
+    if loops.get((file, qualname), _NOT_FOR_OFTEN) == _NOT_FOR_OFTEN and not (is_often and (file, qualname) in loops):
+        loops[file, qualname] = _OFTEN if is_often else _ENDLESS
+        raise RecordedAgain
+
+
+def refuse_for_often(file: str, qualname: str) -> None:
+    """To be called where one round of a function that is a loop does not say what all do. Raises RecordedAgain where it would
+    end as well without: what is known of each call is more then, and calls that are alike are recorded once."""
+    loops = current_trace().program.guessed_bounds[_LOOPS]
+    if loops[file, qualname] == _OFTEN:
+        loops[file, qualname] = _NOT_FOR_OFTEN
         raise RecordedAgain
 
 
@@ -37,20 +48,21 @@ def make_loop_of_deep(file: str, qualname: str, depth: int) -> None:
 
 def is_loop(program: Program, file: str, qualname: str) -> bool:
     loops = program.guessed_bounds.get(_LOOPS)
-    return loops is not None and loops.get((file, qualname), False)
+    return loops is not None and loops.get((file, qualname)) in (_ENDLESS, _OFTEN)
 
 
 def refuse_loop(program: Program, file: str, qualname: str) -> NoReturn:
     """The function cannot be a loop."""
-    program.guessed_bounds[_LOOPS][file, qualname] = False
+    program.guessed_bounds[_LOOPS][file, qualname] = _REFUSED
     raise RecordedAgain
 
 
 def give_up_loops(guessed_bounds: dict[str, Any]) -> bool:
     """To be called where a function cannot be recorded: let those in it call themselves again. Whether any was a loop."""
     loops = guessed_bounds.get(_LOOPS, {})
-    found = any(loops.values())
+    refused = {_ENDLESS: _REFUSED, _OFTEN: _NOT_FOR_OFTEN}
+    found = not refused.keys().isdisjoint(loops.values())
     if found:  # what else has been found out may hold of the loops alone
         guessed_bounds.clear()
-        guessed_bounds[_LOOPS] = dict.fromkeys(loops, False)
+        guessed_bounds[_LOOPS] = {place: refused.get(one, one) for place, one in loops.items()}
     return found

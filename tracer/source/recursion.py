@@ -155,7 +155,7 @@ class _Parts:
         """Let a part that only one other goes on with, without a call, be the end of that one."""
         every = [one for one in self.transitions.values() if one.target is not None]
         uses = Counter(one.target for one in every)
-        alone = {target for target, times in uses.items() if times == 1} - {one.target for one in every if one.arguments}
+        alone = {target for target, times in uses.items() if times == 1} - {one.target for one in every if one.arguments is not None}
 
         def joined(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
             for statement in statements:

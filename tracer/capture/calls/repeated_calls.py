@@ -49,7 +49,6 @@ class Calls:
         self.known: dict[tuple, tuple[CallForm, FirstCall | RecordedCall | None]] = {}
         self.running: list[tuple] = []
         self.inside: Counter[CodeType] = Counter()  # how often functions have been called within themselves
-        self.active: Counter[CodeType] = Counter()
         # Of those that have no form: the function, what is known of the call, and under how many conditions it stands.
         self.nested: list[tuple[FunctionType, tuple | None, int]] = []
 
@@ -66,22 +65,6 @@ def repeated(function: FunctionType, captured: Callable[..., Any], args: tuple, 
     trace = current_trace()
     program = trace.program
     calls = program.calls_of_users = program.calls_of_users or Calls()
-    code = function.__code__
-    if calls.active[code]:
-        calls.inside[code] += 1
-        if calls.inside[code] > _MOST_INSIDE:
-            make_loop(code.co_filename, code.co_qualname)
-    calls.active[code] += 1
-    try:
-        return _called(trace, calls, function, captured, args, kwargs)
-    finally:
-        calls.active[code] -= 1
-
-
-def _called(
-    trace: Trace, calls: Calls, function: FunctionType, captured: Callable[..., Any], args: tuple, kwargs: dict[str, Any]
-) -> Any:
-    program = trace.program
     if function.__code__ in calls.short or program.surroundings is None or is_inside_try():
         return captured(*args, **kwargs)
     form = form_of_call(trace, function, args, kwargs)
@@ -110,6 +93,7 @@ def _where_it_stands(
 ) -> Any:
     """A call that cannot be told to be like another one. It may still be known that the recursion goes on as it has begun."""
     name = function.__qualname__
+    _require_few(calls, function, [one for one, *_ in calls.nested], args)
     known = form_in_recursion(trace, function, args, kwargs) if any(one is function for one, *_ in calls.nested) else None
     like = [] if known is None else [tests for _, before, tests in calls.nested if before == known]
     if like and (test := deciding_test(like[0]) or (last_test() if len(like) > 1 else None)) is not None:
@@ -128,6 +112,7 @@ def _first(trace: Trace, calls: Calls, form: CallForm, function: FunctionType, c
     program, made = trace.program, trace.builder.instructions
     begin, messages, before = len(made), len(program.error_messages), _done_outside(program)
     is_recursion = any(key[0] == form.key[0] for key in calls.running[:-1])
+    _require_few(calls, function, [function] if is_recursion else [], form.args)
     written: dict[Storage, hlo.Instruction] = {}
     with trace.logging_writes(written):
         result = captured(*form.args, **form.kwargs)
@@ -149,6 +134,18 @@ def _first(trace: Trace, calls: Calls, form: CallForm, function: FunctionType, c
         _rewritten(trace, changed)
         return result
     return recorded.call(trace, form)
+
+
+def _require_few(calls: Calls, function: FunctionType, around: Sequence[FunctionType], args: Sequence[Any]) -> None:
+    """Let a function become a loop, if it can be one, that has been recorded so often within one of those ``around``.
+
+    Not where it is given arrays: in a loop they would have sizes that the program decides, and operations on these are slow.
+    """
+    if any(one is function for one in around) and not any(type(one) is TracedArray and not one.is_scalar for one in args):
+        code = function.__code__
+        calls.inside[code] += 1
+        if calls.inside[code] > _MOST_INSIDE:
+            make_loop(code.co_filename, code.co_qualname, is_often=True)
 
 
 def _rewritten(trace: Trace, values: dict[Storage, hlo.Instruction]) -> dict[Storage, hlo.Instruction]:

@@ -24,6 +24,7 @@ from ...recording.trace import Trace
 from ..branches import decide, truth
 from ..choices import Choice
 from ..distribution import condition, truth_of
+from ..endless import refuse_for_often
 from ..journals import are_containers_changed, is_round, journal
 from ..made_iterators import note_left, require_end
 from ..outcomes import BREAK, CONTINUE, CONTINUE_CODE, END_CODE, Mixed, possible_codes
@@ -396,6 +397,8 @@ def calls_(test: Block, body: Block, orelse: Block | None, names: Names) -> Any:
         return _plain_while(test, body, orelse)
     with suppress(not_of_a_signal(Exception)):
         return attempt(lambda: _captured(None, test, body, orelse, names), (test, body, orelse), names)
+    code = code_of(body)
+    refuse_for_often(code.co_filename, code.co_qualname)
     return while_(test, body, orelse, names)  # what is carried gets its types in the first rounds
 
 
