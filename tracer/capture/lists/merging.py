@@ -255,6 +255,13 @@ def objects_of(state: ListState | ContainerState | None) -> int:
     return 0 if state is None else len(state.kind.objects)
 
 
+def leaves_of(state: ListState | ContainerState | None) -> int:
+    """Of how many leaves the elements of such lists are."""
+    if isinstance(state, ContainerState):
+        return sum(map(leaves_of, state.children))
+    return 0 if state is None else len(state.kind.leaves)
+
+
 def state_of(
     before: Any, end: Any, place: str, rounds: int | None, lasting: Callable[[ElementType], ElementType]
 ) -> ListState | ContainerState | None:

@@ -65,6 +65,7 @@ class Slot:
         self.state: Any = None
         self.ends_bound = False
         self.other_objects = 0  # how many recordings have left other objects in its lists
+        self.longer = 0  # how many have left more numbers in it, or in elements of its lists
 
 
 def require_own_sizes(trace: Trace, rows: Rows | None, position: TracedArray | None) -> None:

@@ -13,7 +13,7 @@ from ..choices import Maybe
 from ..copies import note_copies
 from ..forms import NOWHERE, Form, View, form_of, is_like, is_number, is_unchanged, kinds, labels
 from ..journals import note
-from ..lists.merging import LEAST_CAPACITY, carried_as, objects_of, state_of
+from ..lists.merging import LEAST_CAPACITY, carried_as, leaves_of, objects_of, state_of
 from ..lists.references import note_same_makers
 from ..lists.runs import place_of
 from ..lists.tables import is_made_before, meeting, put_together
@@ -31,6 +31,8 @@ RETURNED = Place()
 RETURNED.name = RETURNED.key = "the returned value"
 # State that grows by more containers than this, one with each recording, does not come to an end; and each takes longer.
 _MOST_NESTED = 16
+# So often at the most it grows by more numbers, which may be twice as many each time, as of trees of tuples.
+_MOST_LONGER = 8
 # As often one more recording of a round has left other objects in a list: each one makes others then.
 _MOST_OF_OTHER_OBJECTS = 3
 
@@ -289,7 +291,8 @@ class LoopState:
         both = form_with(slot.place, slot.form, end, self.outer, self.where)
         is_wider = not is_like(both, slot.form)
         if is_wider:
-            if depth_of(both) > depth_of(form_of(slot.initial)) + _MOST_NESTED:
+            slot.longer += len(kinds(both)) > len(kinds(slot.form))
+            if depth_of(both) > depth_of(form_of(slot.initial)) + _MOST_NESTED or slot.longer > _MOST_LONGER:
                 raise self.never_ends()
             if isinstance(slot.form, View):
                 require_unaliased(slot.place, slot.initial, self.copies, self.where)
@@ -302,7 +305,8 @@ class LoopState:
         state = state_of(before, end, place_of(), self.most_rounds, self.aliases.lasting)
         differs = state != slot.state
         slot.other_objects += objects_of(state) > objects_of(slot.state)
-        if slot.other_objects > _MOST_OF_OTHER_OBJECTS:
+        slot.longer += slot.state is not None and leaves_of(state) > leaves_of(slot.state)
+        if slot.other_objects > _MOST_OF_OTHER_OBJECTS or slot.longer > _MOST_LONGER:
             raise self.never_ends()
         slot.state = state
         return differs
