@@ -16,7 +16,7 @@ from .copies import note_copies
 from .lists.elements import ElementType, joined_type
 from .lists.merging import fitted
 from .lists.references import note_makers, row_of, tables_in
-from .lists.runs import Form, guessed, is_open_list, known_length, read, type_of_items
+from .lists.runs import Form, bound_of, guessed, is_open_list, read, type_of_items
 
 _LEAST_ROOM = 32
 # As often other lists may turn out to be left on a stack, before these are left there as they are.
@@ -47,16 +47,16 @@ class _Handed:
     times: int = 0  # it has been another one
 
 
-def pushed(value: Any, place: str) -> Any:
+def pushed(value: Any, stack: str, qualname: str) -> Any:
     """What a call leaves on a stack. Calls leave lists of any length there: these become copies of one form."""
     trace = current_trace()
     if trace is None:
         return value
     if type(value) is tuple:
-        return tuple([pushed(part, f"{place}, {number}") for number, part in enumerate(value)])
+        return tuple([pushed(part, f"{stack}, {number}", qualname) for number, part in enumerate(value)])
     if not _is_list(value) or row_of(value) is not None:
         return value
-    handed = trace.program.guessed_bounds.setdefault(f"the lists of {place}", _Handed())
+    handed = trace.program.guessed_bounds.setdefault(f"the lists of {qualname} at {stack}", _Handed())
     if handed.times > _MOST_KINDS:
         return value
     note_makers([value])
@@ -71,8 +71,9 @@ def pushed(value: Any, place: str) -> Any:
     if not is_one or kind != handed.kind:
         handed.kind, handed.times = kind, handed.times + 1 if is_one else _MOST_KINDS + 1
         raise RecordedAgain
-    room = f"lists of {place}"
-    capacity = guessed(room, max(_LEAST_ROOM, known_length(read(value)) or 0))
+    # One room for all lists: where one of them turns out to be long, others are so, too.
+    room = f"the lists of {qualname}"
+    capacity = guessed(room, max(_LEAST_ROOM, bound_of(read(value))))
     return [fitted(value, Form(kind.structure, kind.leaves, capacity, room), kind)]
 
 

@@ -431,7 +431,7 @@ class _Written:
         return helper("popped", place, ast.Name(stack, ast.Load()), ast.Constant(is_own))
 
     def _pushed(self, stack: str, value: ast.expr, place: ast.stmt) -> ast.stmt:
-        given = helper("pushed", place, value, ast.Constant(f"{self.made.own.qualname} at {stack}"))
+        given = helper("pushed", place, value, ast.Constant(stack), ast.Constant(self.made.own.qualname))
         return ast.Expr(ast.Call(ast.Attribute(ast.Name(stack, ast.Load()), "append", ast.Load()), [given], []))
 
 
