@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from ... import hlo
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from ..recording.errors import CarryTypeError, RecordedAgain, TracerError
+from ..recording.errors import RecordedAgain, TracerError
+from ..recording.trace import Trace
 from .attributes import getattr_
 from .calls.dispatch import call
 from .choices import Choice, Maybe
 from .copies import note_copies
-from .lists.elements import ElementType, joined_type
-from .lists.merging import fitted
-from .lists.references import note_makers, row_of, tables_in
-from .lists.runs import Form, bound_of, guessed, is_open_list, read, type_of_items
+from .journals import note_all_made
+from .lists import tables
+from .lists.growing import new_row, renew
+from .lists.references import Needs, note_makers, row_of
+from .lists.runs import bound_of, guessed, instruction_of, is_open_list, read
 
 _LEAST_ROOM = 32
-# As often other lists may turn out to be left on a stack, before these are left there as they are.
-_MOST_KINDS = 6
 
 
 def receiver(value: Any, method: str, qualname: str) -> Any:
@@ -39,16 +39,8 @@ def sequence(iterable: Any) -> Any:
     return iterable if isinstance(iterable, (list, tuple, str)) else call(list, iterable)
 
 
-@dataclass
-class _Handed:
-    """What has been found out of the lists that calls leave on a stack: the type of their elements, and how often."""
-
-    kind: ElementType | None = None
-    times: int = 0  # it has been another one
-
-
 def pushed(value: Any, stack: str, qualname: str) -> Any:
-    """What a call leaves on a stack. Calls leave lists of any length there: these become copies of one form."""
+    """What a call leaves on a stack. Calls leave lists of any length there: they lie in a table, which is a stack itself."""
     trace = current_trace()
     if trace is None:
         return value
@@ -56,38 +48,50 @@ def pushed(value: Any, stack: str, qualname: str) -> Any:
         return tuple([pushed(part, f"{stack}, {number}", qualname) for number, part in enumerate(value)])
     if not _is_list(value) or row_of(value) is not None:
         return value
-    handed = trace.program.guessed_bounds.setdefault(f"the lists of {qualname} at {stack}", _Handed())
-    if handed.times > _MOST_KINDS:
+    needs = trace.program.guessed_bounds.setdefault(f"the lists of {qualname} at {stack}", Needs())
+    if needs.is_refused:
         return value
     note_makers([value])
     note_copies(trace, value, is_put=True)
-    try:
-        kind = joined_type(handed.kind, found := type_of_items(value))
-    except CarryTypeError:
-        kind = found = None
-    if kind is None and found is None and not value:
-        return value
-    is_one = kind is not None and kind.is_of_fixed_constants and not tables_in(kind.structure)
-    if not is_one or kind != handed.kind:
-        handed.kind, handed.times = kind, handed.times + 1 if is_one else _MOST_KINDS + 1
+    renew(needs)
+    kind = tables.kind_of([value], needs, holds_arrays=True)
+    if kind is False:
+        needs.is_refused = True
         raise RecordedAgain
-    # One room for all lists: where one of them turns out to be long, others are so, too.
-    room = f"the lists of {qualname}"
-    capacity = guessed(room, max(_LEAST_ROOM, bound_of(read(value))))
-    return [fitted(value, Form(kind.structure, kind.leaves, capacity, room), kind)]
+    place = f"the lists that {qualname} hands on"  # one room for all: where one of them turns out to be long, others are so, too
+    guessed(place, max(_LEAST_ROOM, bound_of(read(value))))
+    row = new_row(kind, needs, place, None)
+    row.table.is_stack = True
+    tables.store(row, list(value))
+    return [row]
 
 
 def popped(stack: list[Any], is_own: bool) -> Any:
     """What a call has left on a stack; if nothing else has it, it may be changed, although it is a copy."""
     trace = current_trace()
-    is_copy = trace is not None and not is_own and is_open_list(stack)
-    found = call(getattr_(stack, "pop"))
+    if trace is None:
+        return stack.pop()
+    is_copy = not is_own and is_open_list(stack)
+    found = _taken(call(getattr_(stack, "pop")), trace)
     if is_copy:
         note_copies(trace, found)
         for leaf in pytree.flatten(found)[0]:
             if isinstance(leaf, TracedArray) and not leaf.is_scalar:
                 leaf.root_storage.is_copy = True
     return found
+
+
+def _taken(value: Any, trace: Trace) -> Any:
+    """The same with lists that lay in tables which are stacks."""
+    if type(value) is tuple:
+        return tuple([_taken(part, trace) for part in value])
+    row = row_of(value)
+    if row is None or not row.table.is_stack:
+        return value
+    held = read(value)
+    row.table.count.set_value(hlo.reshape(instruction_of(row.position), (1,)))
+    note_all_made(held)
+    return held
 
 
 def _is_list(value: Any) -> bool:

@@ -38,6 +38,7 @@ class Table:
         self.lengths: TracedArray | None = None
         self.count: TracedArray | None = None
         self.rows = 0
+        self.is_stack = False  # whether a list that has been taken from it gives its row back (`recursive_calls.py`)
         self.before: list[tuple[list, list[Any]]] = []  # the lists, with what they held themselves
         self.lists: Any = None  # what becomes of them when the program has run (`parts.Lists`)
         self.records: Any = None  # of which the one element of each list is what it holds: the class, or the keys of dicts
