@@ -27,9 +27,9 @@ def make_loop(file: str, qualname: str, is_often: bool = False) -> None:
 def refuse_for_often(file: str, qualname: str) -> None:
     """To be called where one round of a function that is a loop does not say what all do. Raises RecordedAgain where it would
     end as well without: what is known of each call is more then, and calls that are alike are recorded once."""
-    loops = current_trace().program.guessed_bounds[_LOOPS]
-    if loops[file, qualname] == _OFTEN:
-        loops[file, qualname] = _NOT_FOR_OFTEN
+    found = current_trace().program.guessed_bounds
+    if found[_LOOPS][file, qualname] == _OFTEN:
+        _forget_all_but(found, found[_LOOPS] | {(file, qualname): _NOT_FOR_OFTEN})
         raise RecordedAgain
 
 
@@ -62,7 +62,12 @@ def give_up_loops(guessed_bounds: dict[str, Any]) -> bool:
     loops = guessed_bounds.get(_LOOPS, {})
     refused = {_ENDLESS: _REFUSED, _OFTEN: _NOT_FOR_OFTEN}
     found = not refused.keys().isdisjoint(loops.values())
-    if found:  # what else has been found out may hold of the loops alone
-        guessed_bounds.clear()
-        guessed_bounds[_LOOPS] = {place: refused.get(one, one) for place, one in loops.items()}
+    if found:
+        _forget_all_but(guessed_bounds, {place: refused.get(one, one) for place, one in loops.items()})
     return found
+
+
+def _forget_all_but(guessed_bounds: dict[str, Any], loops: dict[tuple[str, str], str]) -> None:
+    """What else has been found out may hold of functions as loops alone."""
+    guessed_bounds.clear()
+    guessed_bounds[_LOOPS] = loops
