@@ -50,6 +50,8 @@ def note_copies(trace: Trace, value: Any, seen: frozenset[int] = frozenset(), is
             trace.program.makers_of_copied_containers.add(line)
         if (line := trace.program.dict_makers.get(id(value))) is not None:
             trace.program.makers_of_copied_dicts.add(line)
+    elif isinstance(value, tuple) and not is_put:
+        trace.program.read_tuples[id(value)] = value
     for leaf in leaves if structure is not pytree.LEAF else ():
         note_copies(trace, leaf, seen, is_put)
 
@@ -144,7 +146,8 @@ def require_identity(*values: Any) -> None:
             "decides. Fix: compare what tells them apart (x[0] == y[0])"
         )
     for value in values if trace is not None else ():
-        if id(value) in trace.program.copies and id(value) not in trace.program.put_objects:
+        is_read = id(value) in trace.program.read_tuples
+        if is_read or id(value) in trace.program.copies and id(value) not in trace.program.put_objects:
             _require_rows(trace, value)
             want_rows((value,))
             raise TracerError(

@@ -108,6 +108,7 @@ class Program:
         self.arrays_put: dict[int, int] = {}  # by id, how many arrays the function has put into these
         self.copies: dict[int, Any] = {}  # containers that stand for others, by id (capture/lists/runs.py)
         self.put_objects: dict[int, Any] = {}  # objects among these that lists hold copies of: which ones they are is known
+        self.read_tuples: dict[int, tuple] = {}  # those that stand for elements of lists, by their ids
         self.returned: list[Any] = []  # those of which a function that has not ended will return copies
 
     def paths_of(self, parameters: Iterable[hlo.Instruction]) -> frozenset[tuple]:
