@@ -139,13 +139,18 @@ def _first(trace: Trace, calls: Calls, form: CallForm, function: FunctionType, c
 def _require_few(calls: Calls, function: FunctionType, around: Sequence[FunctionType], args: Sequence[Any]) -> None:
     """Let a function become a loop, if it can be one, that has been recorded so often within one of those ``around``.
 
-    Not where it is given arrays: in a loop they would have sizes that the program decides, and operations on these are slow.
+    Not where it is given arrays or tuples: in a loop the program would decide how large arrays are, and operations on these are
+    slow, and tuples within tuples would have to be alike.
     """
-    if any(one is function for one in around) and not any(type(one) is TracedArray and not one.is_scalar for one in args):
+    if any(one is function for one in around) and not any(map(_has_form_of_its_own, args)):
         code = function.__code__
         calls.inside[code] += 1
         if calls.inside[code] > _MOST_INSIDE:
             make_loop(code.co_filename, code.co_qualname, is_often=True)
+
+
+def _has_form_of_its_own(value: Any) -> bool:
+    return isinstance(value, tuple) or type(value) is TracedArray and not value.is_scalar
 
 
 def _rewritten(trace: Trace, values: dict[Storage, hlo.Instruction]) -> dict[Storage, hlo.Instruction]:

@@ -32,7 +32,7 @@ RETURNED.name = RETURNED.key = "the returned value"
 # State that grows by more containers than this, one with each recording, does not come to an end; and each takes longer.
 _MOST_NESTED = 16
 # So often at the most it grows by more numbers, which may be twice as many each time, as of trees of tuples.
-_MOST_LONGER = 8
+_MOST_LONGER = 6
 # As often one more recording of a round has left other objects in a list: each one makes others then.
 _MOST_OF_OTHER_OBJECTS = 3
 
