@@ -20,7 +20,7 @@ from .lists.growing import new_row, renew
 from .lists.references import Needs, note_makers, row_of
 from .lists.runs import bound_of, guessed, instruction_of, is_open_list, read
 
-_LEAST_ROOM = 32
+_LEAST_ROOM, _MOST_ROOM = 32, 1 << 20
 
 
 def receiver(value: Any, method: str, qualname: str) -> Any:
@@ -59,7 +59,7 @@ def pushed(value: Any, stack: str, qualname: str) -> Any:
         needs.is_refused = True
         raise RecordedAgain
     place = f"the lists that {qualname} hands on"  # one room for all: where one of them turns out to be long, others are so, too
-    guessed(place, max(_LEAST_ROOM, bound_of(read(value))))
+    guessed(place, min(max(_LEAST_ROOM, bound_of(read(value))), _MOST_ROOM))
     row = new_row(kind, needs, place, None)
     row.table.is_stack = True
     tables.store(row, list(value))
