@@ -17,7 +17,7 @@ from .copies import note_copies
 from .journals import note_all_made
 from .lists import tables
 from .lists.growing import new_row, renew
-from .lists.references import Needs, note_makers, row_of
+from .lists.references import Needs, row_of
 from .lists.runs import bound_of, guessed, instruction_of, is_open_list, read
 
 _LEAST_ROOM, _MOST_ROOM = 32, 1 << 20
@@ -51,8 +51,7 @@ def pushed(value: Any, stack: str, qualname: str) -> Any:
     needs = trace.program.guessed_bounds.setdefault(f"the lists of {qualname} at {stack}", Needs())
     if needs.is_refused:
         return value
-    note_makers([value])
-    note_copies(trace, value, is_put=True)
+    trace.program.copies[id(value)] = value  # a change of it would have to be one of what lies there
     renew(needs)
     kind = tables.kind_of([value], needs, holds_arrays=True)
     if kind is False:
