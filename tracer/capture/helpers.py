@@ -44,13 +44,13 @@ from .truths import Later, all_hold, and_, not_, one_holds, or_, tested
 from .unpacking import is_sequence, known_to_python, pairs_of, spread, spread_text, starred, tuple_of, unpacked, zipped
 
 __all__ = [
-    "added_in_place", "all_hold", "and_", "asked", "asserted", "bound", "BREAK", "call", "calls_", "changed", "choose", "combined",
-    "combined_in_place", "compare", "concrete_truth", "contains", "CONTINUE", "delattr", "delete_global", "delitem",
+    "added_in_place", "all_hold", "and_", "asked", "asserted", "bound", "BREAK", "call", "calls_", "changed", "choose",
+    "combined", "combined_in_place", "compare", "concrete_truth", "contains", "CONTINUE", "delattr", "delete_global", "delitem",
     "dict_of", "differ", "equal", "finally_", "for_", "generated", "generator", "getattr", "getitem", "handled_by_python",
-    "if_", "imported", "inner", "is_", "is_none", "is_sequence", "item_to_change", "known_to_python", "listed", "made",
-    "mod", "not_", "note_contents", "note_global", "note_nonlocal", "one_by_one", "one_holds", "or_", "ordered", "pairs_of",
-    "popped", "pushed", "raised", "receiver", "Return", "sequence", "set_of", "setattr", "setitem", "slice", "spread", "spread_text", "starred",
-    "tested", "text", "then", "times", "try_", "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
+    "if_", "imported", "inner", "is_", "is_none", "is_sequence", "item_to_change", "known_to_python", "listed", "made", "mod",
+    "not_", "note_contents", "note_global", "note_nonlocal", "one_by_one", "one_holds", "or_", "ordered", "pairs_of", "popped",
+    "pushed", "raised", "receiver", "Return", "sequence", "set_of", "setattr", "setitem", "slice", "spread", "spread_text",
+    "starred", "tested", "text", "then", "times", "try_", "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
 ]  # fmt: skip
 
 built_in_getattr = getattr

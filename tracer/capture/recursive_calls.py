@@ -46,6 +46,8 @@ def pushed(value: Any, stack: str, qualname: str) -> Any:
         return value
     if type(value) is tuple:
         return tuple([pushed(part, f"{stack}, {number}", qualname) for number, part in enumerate(value)])
+    if type(value) is Maybe:
+        return Maybe(value.is_there, pushed(value.value, stack, qualname), value.absent)
     if not _is_list(value) or row_of(value) is not None:
         return value
     needs = trace.program.guessed_bounds.setdefault(f"the lists of {qualname} at {stack}", Needs())
@@ -57,7 +59,7 @@ def pushed(value: Any, stack: str, qualname: str) -> Any:
     if kind is False:
         needs.is_refused = True
         raise RecordedAgain
-    place = f"the lists that {qualname} hands on"  # one room for all: where one of them turns out to be long, others are so, too
+    place = f"the lists that {qualname} hands on"  # one room for all: where one of them is long, others are so, too
     guessed(place, min(max(_LEAST_ROOM, bound_of(read(value))), _MOST_ROOM))
     row = new_row(kind, needs, place, None)
     row.table.is_stack = True
@@ -80,15 +82,24 @@ def popped(stack: list[Any], is_own: bool) -> Any:
     return found
 
 
-def _taken(value: Any, trace: Trace) -> Any:
-    """The same with lists that lay in tables which are stacks."""
+def _taken(value: Any, trace: Trace, is_there: Any = True) -> Any:
+    """The same with lists that lay in tables which are stacks; where it is there, their rows are given back."""
     if type(value) is tuple:
-        return tuple([_taken(part, trace) for part in value])
+        return tuple([_taken(part, trace, is_there) for part in value])
+    if type(value) is Maybe:
+        return Maybe(value.is_there, _taken(value.value, trace, value.is_there if is_there is True else False), value.absent)
+    if type(value) is Choice:
+        return Choice(value.number, [_taken(one, trace, False) for one in value.values])
     row = row_of(value)
     if row is None or not row.table.is_stack:
         return value
     held = read(value)
-    row.table.count.set_value(hlo.reshape(instruction_of(row.position), (1,)))
+    if is_there is not False:
+        count = hlo.reshape(instruction_of(row.position), (1,))
+        if is_there is not True:
+            test = hlo.broadcast(is_there.recorded(trace), (1,), ())
+            count = hlo.select(test, count, row.table.count.instruction(trace))
+        row.table.count.set_value(count)
     note_all_made(held)
     return held
 

@@ -34,11 +34,13 @@ class Storage:
 
     ``instruction`` is the value as ``trace``, to which it belongs, sees it; traces inside that one read and write it through
     `Trace.read` and `Trace.write`. ``origin`` names it for messages, where it has a name: ``argument x['w']``. Others than the
-    traced function see what becomes of one that ``is_from_outside``. What ``is_copy`` stands for another one, which would have to
-    change with it. ``has_other_order``: see `byte_order`.
+    traced function see what becomes of one that ``is_from_outside``. One that ``is_copy`` stands for another one, which would
+    have to change with it. ``has_other_order``: see `byte_order`.
     """
 
-    __slots__ = ("trace", "instruction", "origin", "bases", "copies", "apart", "rounds", "is_copy", "is_from_outside", "has_other_order")
+    __slots__ = (
+        "trace", "instruction", "origin", "bases", "copies", "apart", "rounds", "is_copy", "is_from_outside", "has_other_order",
+    )  # fmt: skip
 
     def __init__(self, trace: Trace, instruction: hlo.Instruction, origin: str = "") -> None:
         self.trace, self.instruction, self.origin = trace, instruction, origin
@@ -225,11 +227,12 @@ class Trace:
         return self.written.get(storage) or self.outside.get(storage) or self._take_in(storage)
 
     def write(self, storage: Storage, instruction: hlo.Instruction) -> None:
-        """Rebind the storage to an instruction of this trace, of the same shape. Raises LeakedArrayError, ChangedCopyError."""
+        """Rebind the storage to an instruction of this trace, of the same shape. Raises LeakedArrayError, and
+        ChangedCopyError."""
         if storage.is_copy:
             raise ChangedCopyError(
-                "an array that a recursion hands on is changed in place, or one that it goes on with behind a call of itself, and "
-                "others may have it, too. Fix: change the whole array by positions (sort(a, low, high)), or copy it first"
+                "an array is changed in place that a recursion hands on, or goes on with behind a call of itself, and others may "
+                "have it, too. Fix: hand on the whole array, and positions (sort(a, low, high)), or copy it first"
             )
         if storage.bases is not None or storage.copies is not None:
             note_change(self, storage)

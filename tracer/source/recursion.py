@@ -155,7 +155,8 @@ class _Parts:
         """Let a part that only one other goes on with, without a call, be the end of that one."""
         every = [one for one in self.transitions.values() if one.target is not None]
         uses = Counter(one.target for one in every)
-        alone = {target for target, times in uses.items() if times == 1} - {one.target for one in every if one.arguments is not None}
+        alone = {target for target, times in uses.items() if times == 1}
+        alone -= {one.target for one in every if one.arguments is not None}
 
         def joined(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
             for statement in statements:
@@ -413,7 +414,8 @@ class _Written:
         if transition.returned is not None:
             put = [self._pushed(_VALUES, transition.returned, place)] if self.made.has_values else []
             return [*put, *_parsed(f"{_PART} = {_PARTS}.pop()")]
-        left = [self._pushed(_stack(name), ast.Name(name, ast.Load()), place) for name in sorted(self.needed[transition.target])]
+        needed = sorted(self.needed[transition.target])
+        left = [self._pushed(_stack(name), ast.Name(name, ast.Load()), place) for name in needed]
         if transition.arguments is None:
             return [*left, *_parsed(f"{_PART} = {transition.target}")]
         given = {name: value for name, value in transition.arguments.items() if name not in self.made.kept}
@@ -437,8 +439,6 @@ class _Written:
 
 def _stack(name: str) -> str:
     return f"{_PREFIX}of_{name.removeprefix(_PREFIX)}"
-
-
 
 
 def _parsed(*lines: str) -> list[ast.stmt]:

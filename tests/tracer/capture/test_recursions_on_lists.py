@@ -1,4 +1,4 @@
-"""Functions that call themselves with lists of any length, and hand lists back: as loops, whose length does not depend on theirs."""
+"""Functions that call themselves with lists of any length, and return lists: as loops that are as long for any of these."""
 
 import random
 
@@ -105,6 +105,26 @@ def test_lists_are_divided_as_undecorated(program):
 def test_a_program_is_as_long_for_longer_lists():
     lengths = [len(jit(merge_sort).lower(floats(count, 1)).as_text().splitlines()) for count in (48, 120)]
     assert lengths[1] < lengths[0] * 1.01
+
+
+def test_a_list_or_none_is_returned():
+    def route(x, target):
+        def go(k, path):
+            if k == target:
+                return path
+            if k > target:
+                return None
+            found = go(2 * k, path + [k])
+            if found is not None:
+                return found
+            return go(2 * k + 1, path + [k])
+
+        return go(int(x), [])
+
+    jitted = check(route, np.array(1), 13)
+    for target in (22, 6, 1, 64):
+        check(jitted, np.array(1), target)
+    check(jitted, np.array(3), 4)
 
 
 def exchanged(x):
