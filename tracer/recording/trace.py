@@ -231,8 +231,8 @@ class Trace:
         ChangedCopyError."""
         if storage.is_copy:
             raise ChangedCopyError(
-                "an array is changed in place that a recursion hands on, or goes on with behind a call of itself, and others may "
-                "have it, too. Fix: hand on the whole array, and positions (sort(a, low, high)), or copy it first"
+                "an array is changed in place that a recursion hands on, or goes on with behind a call of itself, and others "
+                "may have it, too. Fix: hand on the whole array, and positions (sort(a, low, high)), or copy it first"
             )
         if storage.bases is not None or storage.copies is not None:
             note_change(self, storage)
