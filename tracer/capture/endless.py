@@ -28,7 +28,7 @@ def refuse_for_often(file: str, qualname: str) -> None:
     """To be called where one round of a function that is a loop does not say what all do. Raises RecordedAgain where it would
     end as well without: what is known of each call is more then, and calls that are alike are recorded once."""
     found = current_trace().program.guessed_bounds
-    if found[_LOOPS][file, qualname] == _OFTEN:
+    if found.get(_LOOPS, {}).get((file, qualname)) == _OFTEN:
         _forget_all_but(found, found[_LOOPS] | {(file, qualname): _NOT_FOR_OFTEN})
         raise RecordedAgain
 

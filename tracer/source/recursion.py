@@ -25,7 +25,8 @@ it makes
             values.append(1 + values.pop())
             part = parts.pop()
 
-Parameters that all calls hand on as they are, and that nothing assigns, need no stack.
+where `pushed` and `popped` see to what is left on stacks (`capture/recursive_calls.py`). Parameters that all calls hand on as
+they are, and that nothing assigns, need no stack.
 """
 
 from __future__ import annotations
