@@ -95,9 +95,10 @@ def contents_of(results):
 
 
 @pytest.mark.parametrize("may_be_none", [False, True])
-def test_random_programs_agree_or_are_refused(may_be_none):
+@pytest.mark.parametrize("first", [1120, pytest.param(1125, marks=LEFT_TO_CI), pytest.param(1130, marks=LEFT_TO_CI)])
+def test_random_programs_agree_or_are_refused(may_be_none, first):
     refused = 0
-    for seed in range(1120, 1140):
+    for seed in range(first, first + 5):
         source = RandomNames(seed, may_be_none).text()
         function = written(source, f"<names {seed}>")["program"]
         jitted = jit(function)
@@ -110,4 +111,4 @@ def test_random_programs_agree_or_are_refused(may_be_none):
                 refused += 1
                 break
             assert_alike(contents_of(found), contents_of(function(x, y)), atol=0)
-    assert refused <= 8
+    assert refused <= 3
