@@ -87,7 +87,7 @@ def is_(value: Any, other: Any) -> Any:
             test, (first, second) = merged
             return choose_traced(test, lambda: is_(first, other), lambda: is_(second, other))
         require_identity(value, other)
-    if value is not other and isinstance(value, tuple) and type(value) is type(other):
+    if value is not other and type(value) is type(other) and (isinstance(value, tuple) or is_frozen(type(value))):
         require_identity(value, other)
     if isinstance(value, TracedArray) and isinstance(other, TracedArray) and value is not other:
         for one, another in ((value, other), (other, value)):

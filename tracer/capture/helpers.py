@@ -36,7 +36,6 @@ from .operators import OPERATORS, added_in_place, combined, combined_in_place, m
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .places import Names
 from .recursive_calls import popped, pushed, receiver, sequence
-from .texts.deferred import is_open
 from .texts.formatting import text as text_of_parts
 from .texts.missing_keys import mod
 from .tries import finally_, try_

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import operator
+import dataclasses
 import threading
-import types
-from collections import Counter, deque
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..recording import pytree
-from ..recording.attributes import attributes_of, set_held
+from ..recording.attributes import attributes_of, class_of
 from .choices import Choice, Maybe
 from .lists.references import try_objects
 from .parts import AttributeNames, Parts, parts_of, set_attributes
@@ -61,58 +60,9 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-class _Itself:
-    """In the place of a container within itself, until it is made; at so many places."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-
 def _remembered(mark: object, parts: list[Any]) -> Any:
-    (made,) = parts
-    before, _thread.made[mark] = _thread.made.get(mark), made
-    if type(before) is _Itself:
-        _put_into(made, before)
-    return made
-
-
-def _at_another_place(mark: object, _: list[Any]) -> Any:
-    found = _thread.made.setdefault(mark, _Itself())
-    if type(found) is _Itself:
-        found.count += 1
-    return found
-
-
-def _put_into(made: Any, before: _Itself) -> None:
-    """Let the container stand where something does in its place, which is mostly near."""
-    seen: set[int] = set()
-    holders = deque([made])
-
-    def exchanged(part: Any) -> Any:
-        if part is before:
-            before.count -= 1
-            return made
-        if isinstance(part, tuple):
-            parts = list(map(exchanged, part))
-            return part if all(map(operator.is_, parts, part)) else tuple.__new__(type(part), parts)
-        if not isinstance(part, (type, types.ModuleType, types.FunctionType)):
-            holders.append(part)
-        return part
-
-    while before.count and holders:
-        holder = holders.popleft()
-        if id(holder) in seen:
-            continue
-        seen.add(id(holder))
-        for name, part in attributes_of(holder).items():
-            if (found := exchanged(part)) is not part:
-                set_held(holder, name, found)
-        is_list = isinstance(holder, (list, deque))
-        for key, part in list(enumerate(holder) if is_list else dict.items(holder) if isinstance(holder, dict) else ()):
-            if (found := exchanged(part)) is not part:
-                holder[key] = found
-    if before.count:
-        raise NotImplementedError(f"a {type(made).__name__} that holds itself within a set is returned")
+    _thread.made[mark] = parts[0]
+    return parts[0]
 
 
 def _opened(about: tuple[object, type, Any], _: Sequence[Any]) -> Any:
@@ -149,7 +99,13 @@ def _behind(last_of: tuple[object, ...], parts: list[Any]) -> Any:
 
 # A call puts the container together at the first place, and finds it at the others.
 pytree.register_pytree(First, lambda one: ((one.value,), one.mark), _remembered)
-pytree.register_pytree(Other, lambda one: ((), one.mark), _at_another_place)
+pytree.register_pytree(Other, lambda one: ((), one.mark), lambda mark, _: _thread.made[mark])
+pytree.register_pytree(Opened, lambda one: ((), (one.mark, one.kind, one.auxiliary)), _opened)
+pytree.register_pytree(
+    Circle,
+    lambda one: ((Opened(one.mark, one.kind, one.auxiliary), *one.parts), (one.kind, one.auxiliary)),
+    _filled,
+)
 pytree.register_pytree(Behind, lambda one: ((*one.firsts, one.value), one.last_of), _behind)
 
 

@@ -1,6 +1,7 @@
 """Keys are put into dicts and sets, and taken out of them, many times: the others are found, in their order."""
 
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -95,6 +96,7 @@ def moved_to_the_end(keys, values):
     "function",
     [
         put_and_deleted,
+        counted_and_deleted,
         put_and_popped,
         added_and_discarded,
         taken_out_in_any_order,

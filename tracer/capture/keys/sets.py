@@ -28,7 +28,7 @@ from ..entries import (
     type_of_set,
 )
 from ..lists.mapping import mapped
-from ..lists.runs import instruction_of, is_open_list, length_of, settled
+from ..lists.runs import Run, instruction_of, is_open_list, length_of, settled
 from ..lists.text_ranks import in_groups
 from ..loops.unrolling import for_
 from ..outside.sets import OutsideSet

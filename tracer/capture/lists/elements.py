@@ -231,7 +231,7 @@ def element_type(value: Any) -> ElementType:
                     raise CarryTypeError(f"{one!r} is put into a list whose length the program decides, and is not of one kind")
                 if hasattr(type(one), "users_own"):  # a container from outside, which calls return itself
                     one.surroundings.guard(SameObject(one.path, one.users_own))
-                if holds_traced(one):
+                if _holds_traced(one):
                     try_objects(type(one))
                 constants = (*constants, one)
                 continue
@@ -248,13 +248,13 @@ def element_type(value: Any) -> ElementType:
     return ElementType(structure, tuple(forms), tuple(numbers))
 
 
-def holds_traced(value: Any, depth: int = 4) -> bool:
+def _holds_traced(value: Any, depth: int = 4) -> bool:
     """Whether an object that the function has made has traced arrays in it; one that holds very much may have."""
     made = None if isinstance(value, TracedArray) else parts_of_object(value)
     if made is None or depth == 0:
         return made is not None
     parts = pytree.flatten(list(made.parts))[0]
-    return any(isinstance(part, TracedArray) or holds_traced(part, depth - 1) for part in parts)
+    return any(isinstance(part, TracedArray) or _holds_traced(part, depth - 1) for part in parts)
 
 
 def _holds_values(error: BaseException) -> bool:

@@ -12,22 +12,15 @@ import numpy as np
 from .... import hlo
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
-from ...recording.attributes import attributes_of, class_of, set_held
+from ...recording.attributes import attributes_of, class_of
 from ...recording.device_arrays import ArrayOnDevice
 from ...recording.errors import CarryTypeError
 from ...recording.operands import first_traced
-from ..choices import Maybe
-from ..entries import contents_of, has_open_keys
-from ..outside.containers import OutsideDict
-from ..parts import Parts
 from ..places import where_made
 from ..texts.characters import memory
 from .array_rows import require_arrays_current
 from .columns import rows_between
-from .deques import TracedDeque
-from .element_rows import returned_constant
 from .elements import LeafForm, hold_texts
-from .records import finished_dict
 from .references import Row, Table, want_records
 from .runs import Form, Run, instruction_of, instructions
 from .when_run import Contents, Lists, all_finished, elements_from_arrays, rows_of
@@ -74,15 +67,17 @@ class Elements:
         if self.form.capacity == 1:
             columns = [column[None] if isinstance(column, ArrayOnDevice) else np.asarray(column)[None] for column in columns]
         length = numbers[0] if self.length is None else self.length
-        rows = _rows(columns, self.form.leaves, self.weak, self.form.capacity, length, numbers[-1] if self.is_ring else 0)
+        rows = rows_of(columns, self.form.leaves, self.weak, self.form.capacity, length, numbers[-1] if self.is_ring else 0)
         found = elements_from_arrays(self.form.structure, self.form.leaves, rows, length, texts)
-        return _all_finished(found, self.form.structure, _Contents(self.arrays_of_lists(parts), texts))
+        contents = Contents(self.arrays_of_lists(parts), texts)
+        found = all_finished(found, self.form.structure, contents)
+        contents.fill()
+        return found
 
 
 def parts_of(run: Run) -> tuple[list[TracedArray], Elements]:
     """The arrays that a run consists of, and what gives a list of its elements."""
     trace, form, columns = require_trace(), run.form, instructions(run)
-    _require_known(form)
     if form.capacity == 1:
         columns = [hlo.reshape(rows_between(column, 0, 1), column.shape.dimensions[1:]) for column in columns]
     arrays = [TracedArray.from_instruction(trace, column, is_scalar=not column.shape.rank) for column in columns]
@@ -128,17 +123,6 @@ def _characters_of(forms: Sequence[Form]) -> tuple[list[TracedArray], Any]:
     return [held.returned()], held.formats
 
 
-def _require_known(form: Form) -> None:
-    """Raises NotImplementedError where elements are objects whose contents the program computes, and that lie in no columns."""
-    objects = [one for leaf in form.leaves for one in leaf.constants if holds_traced(one)]
-    if objects:
-        raise NotImplementedError(
-            f"a call returns, or keeps outside, a list or dict whose length the program decides, with objects in it that hold "
-            f"other ones of the class {type(objects[0]).__name__}, and cannot be rows of a table. Fix: return what they hold, "
-            "as lists of numbers"
-        )
-
-
 def _holds_texts(form: Form) -> bool:
     return hold_texts(form.leaves) or any(map(_holds_texts, _runs_in(form.structure)))
 
@@ -179,7 +163,6 @@ def _lists_of(table: Table) -> Lists:
         form = Form((tuple, None, ()), () if table.kind is None else table.kind.leaves, table.capacity, length=length)
         table.lists = Lists(form, tuple([column.weak_type for column in table.columns]), rows, table.records)
         if table.kind is not None:  # which may hold such lists
-            _require_known(form)
             table.lists.form = replace(form, structure=_of_lists(table.kind.structure))
     return table.lists
 
@@ -206,192 +189,3 @@ def _of_lists(structure: pytree.Structure) -> pytree.Structure:
     elif kind is Run:
         auxiliary = replace(auxiliary, structure=_of_lists(auxiliary.structure))
     return kind, auxiliary, tuple(map(_of_lists, children))
-
-
-def elements_from_arrays(
-    structure: Any,
-    forms: Sequence[LeafForm],
-    columns: Iterable[tuple[Any, bool]],
-    count: int,
-    texts: Callable[[np.ndarray], list[str]] | None = None,
-) -> list[Any]:
-    """The elements whose rows these columns have when the program has run; weak ones are Python's numbers.
-
-    columns: arrays, or lists of arrays on a device. texts: reads rows of texts.
-    """
-    pending = iter(columns)
-    leaves = []
-    for form in forms:
-        codes = next(pending)[0].tolist() if form.is_coded else None
-        values: list[Any] = []
-        if form.types:
-            values = number_types.values_of(codes, [next(pending)[0] for _ in number_types.holders(form.types)], form.types)
-        elif form.text is not None:
-            values = texts(next(pending)[0])
-        elif form.is_number:
-            sizes = next(pending)[0] if form.dynamic else None
-            column, is_weak = next(pending)
-            if sizes is not None:
-                column = [array_when_run(row, np.asarray(size), form.dynamic) for row, size in zip(column, sizes)]
-            values = column.tolist() if is_weak else list(column)
-            if not form.is_scalar and isinstance(column, np.ndarray) and not is_weak:
-                values = [np.array(value) for value in values]
-        if codes is not None:
-            first, table = form.codes_of_numbers, list(map(returned_constant, form.constants))
-            values = [values[row] if code < first else table[code - first] for row, code in enumerate(codes)]
-        elif not form.is_number:
-            values = [returned_constant(form.constants[0])] * count
-        leaves.append(values)
-    return _put_together(structure, iter(leaves), count)
-
-
-def _put_together(structure: Any, leaves: Iterator[list[Any]], count: int) -> list[Any]:
-    """So many values of this structure, whose leaves the lists have."""
-    if structure is pytree.LEAF:
-        return next(leaves)
-    kind, auxiliary, children = structure
-    parts = [_put_together(child, leaves, count) for child in children]
-    rows = zip(*parts) if parts else [()] * count
-    return list(rows) if kind is tuple else [pytree.put_together(kind, auxiliary, row) for row in rows]
-
-
-def _rows_on_host(column: np.ndarray, capacity: int, length: int, start: int) -> np.ndarray:
-    return np.roll(column[:capacity], -start, axis=0)[:length] if start else column[:length]
-
-
-def _rows(
-    columns: Sequence[Any], forms: Sequence[LeafForm], weak: Sequence[bool], capacity: int, length: int, start: int
-) -> list[tuple[Any, bool]]:
-    """So many rows of each column from this one on, and whether they become Python's numbers; the row of the capacity is the
-    first one. The program's arrays stay on a device where they lie there; everything else is read from the host's memory."""
-    return [
-        (
-            [column[(start + row) % capacity].copy() for row in range(length)]
-            if isinstance(column, ArrayOnDevice) and column.ndim > 1 and is_array and not is_weak
-            else _rows_on_host(np.asarray(column), capacity, length, start),
-            is_weak,
-        )
-        for column, is_array, is_weak in zip(columns, _hold_arrays(forms), weak, strict=True)
-    ]
-
-
-def _hold_arrays(forms: Sequence[LeafForm]) -> list[bool]:
-    """For each column of these leaves, whether its rows are arrays of the program's, and not codes, sizes, numbers or texts."""
-    counts = [(len(form.columns(None)), form) for form in forms]
-    return [number == count - 1 and form.is_array for count, form in counts for number in range(count)]
-
-
-_UNFINISHED = frozenset({Run, Row, TracedDeque})
-
-
-class _Contents(NamedTuple):
-    """The arrays that `Elements` has of lists, and what reads rows of texts."""
-
-    arrays: dict[Lists, Sequence[Any]]
-    texts: Callable[[np.ndarray], list[str]] | None
-
-
-def _is_unfinished(structure: pytree.Structure) -> bool:
-    return structure is not pytree.LEAF and (structure[0] in _UNFINISHED or any(map(_is_unfinished, structure[2])))
-
-
-def is_row(structure: pytree.Structure) -> bool:
-    """Whether values of this structure are lists that lie in a table."""
-    return structure[0] is list and len(structure[2]) == 1 and structure[2][0] is not pytree.LEAF and structure[2][0][0] is Row
-
-
-def _all_finished(values: list[Any], structure: pytree.Structure, contents: _Contents) -> list[Any]:
-    return [_finished(value, structure, contents) for value in values] if _is_unfinished(structure) else values
-
-
-class _MadeOf(NamedTuple):
-    """The lists that have been made of rows of arrays, by their numbers, and what has been read of those on a device."""
-
-    read: list[Any]
-    rows: dict[int, list[Any]]
-
-
-# By an array's id, for as long as it is there: other places get the same lists.
-_made: dict[int, tuple[weakref.ref, dict[Lists, _MadeOf]]] = {}
-
-
-def _list_in_table(lists: Lists, position: int, contents: _Contents) -> list[Any]:
-    arrays = contents.arrays[lists]
-    first = arrays[0]
-    if id(first) not in _made:
-        _made[id(first)] = weakref.ref(first, lambda _, key=id(first): _made.pop(key, None)), {}
-    of_first = _made[id(first)][1]
-    if lists not in of_first:
-        of_first[lists] = _MadeOf([*map(_read, arrays, [*_hold_arrays(lists.form.leaves), False])], {})
-    read, rows = of_first[lists]
-    if position not in rows:
-        found = [array if one is None else one for array, one in zip(arrays, read)]
-        *columns, last = found if lists.form.length is None else [*found, None]
-        length = lists.form.length if last is None else int(last[position])
-        of_list = [column[position] for column in columns]
-        own = _rows(of_list, lists.form.leaves, lists.weak, lists.form.capacity, length, 0)
-        elements = elements_from_arrays(lists.form.structure, lists.form.leaves, own, length, contents.texts)
-        rows[position] = _all_finished(elements, lists.form.structure, contents)
-    return rows[position]
-
-
-def _read(array: Any, holds_arrays: bool) -> np.ndarray | None:
-    """What is read of an array on a device at once; None where its rows stay there, and of others, which may be gone soon."""
-    return np.asarray(array) if isinstance(array, ArrayOnDevice) and not holds_arrays else None
-
-
-def _finished(value: Any, structure: pytree.Structure, contents: _Contents) -> Any:
-    """A value of this structure, with what Python has in the place of deques, rows and runs, whose columns are arrays by now,
-    or lists of Python's numbers."""
-    if not _is_unfinished(structure):
-        return value
-    if is_row(structure):
-        return _list_in_table(value[0].table, int(value[0].position), contents)
-    kind, auxiliary, children = structure
-    if kind in (list, tuple):
-        return kind(_finished_items(value, children, contents))
-    if kind is Maybe:
-        return value if value is auxiliary else _finished(value, children[1], contents)
-    if kind is TracedDeque:
-        return deque(_finished_items(value, children, contents), maxlen=value.maxlen)
-    if has_open_keys(value):
-        (entries,) = contents_of(value).values()
-        if is_row(children[0]):
-            return finished_dict(entries[0].table.keys, _finished(entries, children[0], contents))
-        return maker_of(value)(_finished_items(entries, children[0][2], contents))
-    if kind is Parts:
-        held = attributes_of(value)
-        for name, child in zip(auxiliary[1], children):
-            set_held(value, name, _finished(held[name], child, contents))
-        return value
-    parts = [_finished(part, child, contents) for part, child in zip(pytree.taken_apart(value)[1], children)]
-    return pytree.put_together(kind, auxiliary, parts)
-
-
-def _finished_items(items: Iterable[Any], structures: Iterable[pytree.Structure], contents: _Contents) -> list[Any]:
-    found: list[Any] = []
-    for item, structure in zip(items, structures):
-        if type(item) is not Run:
-            found.append(_finished(item, structure, contents))
-            continue
-        form, weak = item.form, [isinstance(column, list) for column in item.columns]
-        columns = _rows(item.columns, form.leaves, weak, form.capacity, item.length, item.start)
-        elements = elements_from_arrays(form.structure, form.leaves, columns, int(item.length), contents.texts)
-        found += _all_finished(elements, form.structure, contents)
-    return found
-
-
-def maker_of(value: Any) -> Callable[[list], Any]:
-    """What makes a dict or a set as this one of a list of its entries."""
-    kind = type(value.original) if isinstance(value, OutsideDict) else type(value)
-    if issubclass(kind, defaultdict):
-        return partial(defaultdict, value.default_factory)
-    if isinstance(value, set):
-        return partial(from_entries, set)
-    return dict if kind is dict else partial(from_entries, kind)
-
-
-def from_entries(kind: type, entries: list[tuple[Any, Any]]) -> Any:
-    if issubclass(kind, (set, frozenset)):
-        return kind([key for key, _ in entries])  # one after the other, as the order of a set depends on that
-    return kind(dict(entries))

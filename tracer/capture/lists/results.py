@@ -103,6 +103,8 @@ def _as_result(leaf: Any, is_kept: Callable[[Any], bool]) -> Any:
         return leaf
     if type(leaf) is First:
         return First(leaf.mark, with_results(leaf.value, is_kept))
+    if type(leaf) is Circle:
+        return Circle(leaf.mark, leaf.kind, leaf.auxiliary, [with_results(part, is_kept) for part in leaf.parts])
     if type(leaf) is Behind:
         return Behind([_as_result(one, is_kept) for one in leaf.firsts], with_results(leaf.value, is_kept), leaf.last_of)
     if isinstance(leaf, TracedArray) and leaf.exact is not None:

@@ -7,7 +7,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -96,14 +96,26 @@ def _rows_on_host(column: np.ndarray, capacity: int, length: int, start: int) ->
     return np.roll(column[:capacity], -start, axis=0)[:length] if start else column[:length]
 
 
-def rows_of(columns: Sequence[Any], capacity: int, length: int, start: int) -> list[Any]:
-    """So many rows of each column from this one on; the row of the capacity is the first one. Arrays on a device stay there."""
+def rows_of(
+    columns: Sequence[Any], forms: Sequence[LeafForm], weak: Sequence[bool], capacity: int, length: int, start: int
+) -> list[tuple[Any, bool]]:
+    """So many rows of each column from this one on, and whether they become Python's numbers; the row of the capacity is the
+    first one. The program's arrays stay on a device where they lie there; everything else is read from the host's memory."""
     return [
-        [column[(start + row) % capacity].copy() for row in range(length)]
-        if isinstance(column, ArrayOnDevice) and column.ndim > 1
-        else _rows_on_host(np.asarray(column), capacity, length, start)
-        for column in columns
+        (
+            [column[(start + row) % capacity].copy() for row in range(length)]
+            if isinstance(column, ArrayOnDevice) and column.ndim > 1 and is_array and not is_weak
+            else _rows_on_host(np.asarray(column), capacity, length, start),
+            is_weak,
+        )
+        for column, is_array, is_weak in zip(columns, _hold_arrays(forms), weak, strict=True)
     ]
+
+
+def _hold_arrays(forms: Sequence[LeafForm]) -> list[bool]:
+    """For each column of these leaves, whether its rows are arrays of the program's, and not codes, sizes, numbers or texts."""
+    counts = [(len(form.columns(None)), form) for form in forms]
+    return [number == count - 1 and form.is_array for count, form in counts for number in range(count)]
 
 
 _UNFINISHED = frozenset({Run, Row, TracedDeque})
@@ -122,18 +134,18 @@ class Contents:
 
     def list_in(self, lists: Lists, position: int) -> list[Any]:
         """The list of a row. It is filled later, as it may hold itself, or be one of many, each of which holds the next."""
-        made = self._made_of(lists)
-        if position not in made:
-            made[position] = shell(lists.records)
+        rows = _made_of(lists, self.arrays[lists]).rows
+        if position not in rows:
+            rows[position] = shell(lists.records)
             self.empty.append((lists, position))
-        return made[position]
+        return rows[position]
 
     def fill(self) -> None:
         """Put what they hold into the lists, and into those that turn up meanwhile."""
         containers = []
         while self.empty:
             lists, position = self.empty.popleft()
-            held, elements = self._made_of(lists)[position], self._elements_of(lists, position)
+            held, elements = self.list_in(lists, position), self._elements_of(lists, position)
             if lists.records is None:
                 held += elements
             elif is_container(lists.records):
@@ -153,24 +165,51 @@ class Contents:
             self._unfinished[id(structure)] = found
         return found
 
-    def _made_of(self, lists: Lists) -> dict[int, list[Any]]:
-        return _made_of_array(self.arrays[lists][0]).setdefault(lists, {})
-
     def _elements_of(self, lists: Lists, position: int) -> list[Any]:
         form, arrays = lists.form, self.arrays[lists]
+        read, _, blocks = _made_of(lists, arrays)
+        arrays = [array if one is None else one for array, one in zip(arrays, read)]
         if lists.records is not None and not any(isinstance(array, ArrayOnDevice) for array in arrays):
-            made, begin = _made_of_array(arrays[0]), position - position % _BLOCK
-            if (lists, begin) not in made:
+            begin = position - position % _BLOCK
+            if begin not in blocks:
                 columns = [column[begin : begin + _BLOCK, 0] for column in arrays]
                 rows = zip(columns, lists.weak)
-                made[lists, begin] = elements_from_arrays(form.structure, form.leaves, rows, len(columns[0]), self.texts)
-            found = [made[lists, begin][position - begin]]
+                blocks[begin] = elements_from_arrays(form.structure, form.leaves, rows, len(columns[0]), self.texts)
+            found = [blocks[begin][position - begin]]
         else:
             *columns, last = arrays if form.length is None else [*arrays, None]
             length = form.length if last is None else int(last[position])
-            own = rows_of([column[position] for column in columns], form.capacity, length, 0)
-            found = elements_from_arrays(form.structure, form.leaves, zip(own, lists.weak), length, self.texts)
+            own = rows_of([column[position] for column in columns], form.leaves, lists.weak, form.capacity, length, 0)
+            found = elements_from_arrays(form.structure, form.leaves, own, length, self.texts)
         return all_finished(found, form.structure, self)
+
+
+class _Made(NamedTuple):
+    """What has been read of arrays on a device, the lists that have been made of rows of arrays, by their numbers, and the
+    elements of blocks of records, by the first numbers."""
+
+    read: list[Any]
+    rows: dict[int, list[Any]]
+    blocks: dict[int, list[Any]]
+
+
+# By the id of the first of the arrays, for as long as that is there: other places get the same lists.
+_made: dict[int, tuple[weakref.ref, dict[Lists, _Made]]] = {}
+
+
+def _made_of(lists: Lists, arrays: Sequence[Any]) -> _Made:
+    first = arrays[0]
+    if id(first) not in _made:
+        _made[id(first)] = weakref.ref(first, lambda _, key=id(first): _made.pop(key, None)), {}
+    of_first = _made[id(first)][1]
+    if lists not in of_first:
+        of_first[lists] = _Made([*map(_read, arrays, [*_hold_arrays(lists.form.leaves), False])], {}, {})
+    return of_first[lists]
+
+
+def _read(array: Any, holds_arrays: bool) -> np.ndarray | None:
+    """What is read of an array on a device at once; None where its rows stay there, and of others, which may be gone soon."""
+    return np.asarray(array) if isinstance(array, ArrayOnDevice) and not holds_arrays else None
 
 
 def is_row(structure: pytree.Structure) -> bool:
@@ -180,17 +219,6 @@ def is_row(structure: pytree.Structure) -> bool:
 
 def all_finished(values: list[Any], structure: pytree.Structure, contents: Contents) -> list[Any]:
     return [_finished(value, structure, contents) for value in values] if contents.is_unfinished(structure) else values
-
-
-# What has been made of the rows of an array, by its id, for as long as it is there: other places get the same lists.
-_made: dict[int, tuple[weakref.ref, dict[Any, Any]]] = {}
-
-
-def _made_of_array(array: Any) -> dict[Any, Any]:
-    """By `Lists` the lists of rows, by the numbers of these; by `Lists` and a number the elements of a block of records."""
-    if id(array) not in _made:
-        _made[id(array)] = weakref.ref(array, lambda _, key=id(array): _made.pop(key, None)), {}
-    return _made[id(array)][1]
 
 
 def _finished(value: Any, structure: pytree.Structure, contents: Contents) -> Any:
@@ -228,7 +256,7 @@ def _finished_items(items: Iterable[Any], structures: Iterable[pytree.Structure]
             found.append(_finished(item, structure, contents))
             continue
         form, weak = item.form, [isinstance(column, list) for column in item.columns]
-        columns = zip(rows_of(item.columns, form.capacity, item.length, item.start), weak)
+        columns = rows_of(item.columns, form.leaves, weak, form.capacity, item.length, item.start)
         elements = elements_from_arrays(form.structure, form.leaves, columns, int(item.length), contents.texts)
         found += all_finished(elements, form.structure, contents)
     return found
