@@ -18,6 +18,7 @@ _MAKERS_OF_NUMPY = frozenset({
 })  # fmt: skip
 # What these are given is no part of what they return.
 _READERS = _MAKERS | {"abs", "all", "any", "enumerate", "print", "reversed", "sum", "tuple", "zip"}
+_EXTREMA = frozenset({"max", "min"})  # of one container, elements of it; else one of what they are given
 _METHODS = frozenset({
     "add", "append", "clear", "copy", "count", "discard", "extend", "get", "index", "insert", "items", "keys", "pop", "remove",
     "reverse", "sort", "update", "values",
@@ -105,6 +106,7 @@ class OwnedNames:
         elif isinstance(node, ast.Call):
             is_method = isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS
             is_reader = _is_call_of(node, _READERS) or is_method and node.func.attr in ("extend", "update")
+            is_reader |= len(node.args) == 1 and _is_call_of(node, _EXTREMA)
             self._read(node.func.value if is_method else node.func, is_method or is_reader)
             for part in (*node.args, *[one.value for one in node.keywords]):
                 for one in part.elts if is_reader and isinstance(part, (ast.List, ast.Tuple)) else (part,):

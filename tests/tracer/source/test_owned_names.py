@@ -17,6 +17,8 @@ CASES = {
     "x = sorted(a)\nif x:\n    x = list(x)": {"x"},
     "x = sorted(a)\nif a:\n    x = a": set(),
     "x = {}\ny = {1: x}": {"y"},
+    "x = []\ny = max(x, key=len)": {"x"},
+    "x = []\ny = max(x, a)": set(),
     "x = lambda: 1\nwith a as b:\n    x": set(),
 }
 

@@ -205,6 +205,8 @@ def element_type(value: Any) -> ElementType:
         for one in _objects_in(value):
             want_records(current_trace().program, type(one))
         raise CarryTypeError("objects that hold one another are put into a list whose length the program decides") from None
+    if (kind := _class_within_itself(structure, frozenset())) is not None:
+        try_objects(kind)
     forms, numbers = [], []
     for leaf, is_flag in zip(leaves, flags_of(structure)):
         if is_flag:
@@ -246,6 +248,18 @@ def element_type(value: Any) -> ElementType:
         forms.append(LeafForm(kind is not None, is_scalar, constants, copied, types, text, dynamic_dimensions(kind)))
         numbers.append(kind)
     return ElementType(structure, tuple(forms), tuple(numbers))
+
+
+def _class_within_itself(structure: Any, around: frozenset[type]) -> type | None:
+    """The class of an object in this structure that holds one of its class, as nodes of a tree do."""
+    if structure is pytree.LEAF:
+        return None
+    kind, auxiliary, children = structure
+    kind = auxiliary[0] if kind is Parts else kind
+    if kind in around:
+        return kind
+    around = around | {kind} if dataclasses.is_dataclass(kind) or structure[0] is Parts else around
+    return next((found for child in children if (found := _class_within_itself(child, around)) is not None), None)
 
 
 def _holds_traced(value: Any, depth: int = 4) -> bool:
