@@ -30,6 +30,7 @@ from ..branches import deciding_test, endless, last_test, number_of_tests
 from ..choices import Choice
 from ..endless import make_loop
 from ..journals import note_all_made
+from ..places import where_made
 from ..raising import is_inside_try
 from .call_forms import CallForm, NotAlike, constant_form, form_in_recursion, form_of_call
 
@@ -139,8 +140,8 @@ def _first(trace: Trace, calls: Calls, form: CallForm, function: FunctionType, c
 def _require_few(calls: Calls, function: FunctionType, around: Sequence[FunctionType], args: Sequence[Any]) -> None:
     """Let a function become a loop, if it can be one, that has been recorded so often within one of those ``around``.
 
-    Not where it is given arrays or tuples: in a loop the program would decide how large arrays are, and operations on these are
-    slow, and tuples within tuples would have to be alike.
+    Not where it is given arrays, tuples or objects: in a loop the program would decide how large arrays are, and operations on
+    these are slow, tuples within tuples would have to be alike, and which object it is would not be known.
     """
     if any(one is function for one in around) and not any(map(_has_form_of_its_own, args)):
         code = function.__code__
@@ -150,7 +151,9 @@ def _require_few(calls: Calls, function: FunctionType, around: Sequence[Function
 
 
 def _has_form_of_its_own(value: Any) -> bool:
-    return isinstance(value, tuple) or type(value) is TracedArray and not value.is_scalar
+    if type(value) is TracedArray:
+        return not value.is_scalar
+    return isinstance(value, tuple) or where_made(value) is not None
 
 
 def _rewritten(trace: Trace, values: dict[Storage, hlo.Instruction]) -> dict[Storage, hlo.Instruction]:
