@@ -217,3 +217,15 @@ def test_circles_of_which_the_program_decides():
     jitted = jit(chosen)
     for x in (np.ones(2), -np.ones(2)):
         assert drawn(jitted(x)) == drawn(chosen(x))
+
+
+def test_circles_that_are_refused():
+    def both(x):
+        one, other = Place(0), Place(1)
+        other.parent = one
+        if x[0] > 0:
+            one.parent = other
+        return one, other
+
+    with pytest.raises(NotImplementedError, match="hold one another where the program decides which ones"):
+        jit(both)(np.ones(2))

@@ -356,9 +356,9 @@ def popitem(holder: dict, last: bool = True) -> tuple:
         change(holder, {OPEN: without_row(ordered(run), hlo.constant(np.int64(0)))})
         return first
     run = ordered(run)
-    last = element(run, plus(run.length, -1), is_copied=True)
+    found = element(run, plus(run.length, -1), is_copied=True)
     change(holder, {OPEN: without_last_row(run)})
-    return last
+    return found
 
 
 @_method("move_to_end")

@@ -14,7 +14,7 @@ from .... import hlo
 from ...control_flow.loops import while_loop
 from ...recording.array import TracedArray, require_trace
 from ..lists.elements import compared_keys
-from ..lists.runs import Run, instruction_of, number_of
+from ..lists.runs import Run, instruction_of, last_row, number_of
 
 Instruction = hlo.Instruction
 _MULTIPLIER = 0x9E3779B97F4A7C15  # 2^64 divided by the golden ratio: spreads keys that lie side by side
@@ -103,7 +103,7 @@ def without_entry(run: Run, row: Instruction, is_there: Instruction) -> TracedAr
 def with_last_entry_at(run: Run, row: Instruction, is_there: Instruction) -> TracedArray:
     """The table without a row, if that is there; the last row takes its place."""
     index, _ = _closed(run, row, is_there)
-    last = hlo.maximum(hlo.subtract(instruction_of(run.length), 1), 0)
+    last = last_row(run)
     slot, held = _slot_of(run, [_at(run.columns[place], last) for place in compared_keys(run.type)], index)
     moves = hlo.and_(is_there, hlo.ne(last, row))
     return with_entry(index, slot, hlo.select(moves, row, hlo.subtract(held, 1)))

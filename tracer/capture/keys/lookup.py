@@ -25,6 +25,7 @@ from ..lists.runs import (
     guessed,
     instruction_of,
     instructions,
+    last_row,
     made,
     number_of,
     ordered,
@@ -291,7 +292,7 @@ def with_last_in_place_of(run: Run, place: Instruction, is_there: Instruction) -
         return without_row(run, place, is_there)
     run = ordered(run)
     index = with_last_entry_at(run, place, is_there)
-    last = hlo.maximum(hlo.subtract(instruction_of(run.length), 1), 0)
+    last = last_row(run)
     fewer = with_columns(run, [with_block(column, place, rows_at(column, last, 1), None) for column in instructions(run)])
     length = number_of(hlo.subtract(instruction_of(run.length), hlo.convert(is_there, hlo.S64)))
     return [Run(replace(fewer.form, length=None, key_columns=run.form.key_columns), fewer.columns, length, 0, index)]
@@ -299,7 +300,7 @@ def with_last_in_place_of(run: Run, place: Instruction, is_there: Instruction) -
 
 def without_last_row(run: Run) -> list[Any]:
     """The entries but for the last one, which is there."""
-    end = hlo.maximum(hlo.subtract(instruction_of(run.length), 1), 0)
+    end = last_row(run)
     if run.index is None:
         return [made(run.type, instructions(run), number_of(end), run.form.place, run.start)]
     return with_last_in_place_of(run, end, hlo.gt(instruction_of(run.length), 0))

@@ -21,6 +21,7 @@ from ...outside.guards import SameObject
 from ...recording import pytree
 from ...recording.aliases import bases_of
 from ...recording.array import TracedArray
+from ...recording.attributes import attributes_of
 from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError
 from ...recording.trace import Storage
@@ -233,7 +234,7 @@ def element_type(value: Any) -> ElementType:
                     raise CarryTypeError(f"{one!r} is put into a list whose length the program decides, and is not of one kind")
                 if hasattr(type(one), "users_own"):  # a container from outside, which calls return itself
                     one.surroundings.guard(SameObject(one.path, one.users_own))
-                if _holds_traced(one):
+                if holds_traced(one):
                     try_objects(type(one))
                 constants = (*constants, one)
                 continue
@@ -262,13 +263,17 @@ def _class_within_itself(structure: Any, around: frozenset[type]) -> type | None
     return next((found for child in children if (found := _class_within_itself(child, around)) is not None), None)
 
 
-def _holds_traced(value: Any, depth: int = 4) -> bool:
-    """Whether an object that the function has made has traced arrays in it; one that holds very much may have."""
-    made = None if isinstance(value, TracedArray) else parts_of_object(value)
-    if made is None or depth == 0:
-        return made is not None
-    parts = pytree.flatten(list(made.parts))[0]
-    return any(isinstance(part, TracedArray) or _holds_traced(part, depth - 1) for part in parts)
+def holds_traced(value: Any) -> bool:
+    """Whether an object that the function has made holds what the program computes, as do those that it holds."""
+    pending, seen = [value], set()
+    while pending:
+        one = pending.pop()
+        if isinstance(one, TracedArray):
+            return True
+        if where_made(one) is not None and id(one) not in seen:
+            seen.add(id(one))
+            pending += pytree.flatten(attributes_of(one))[0]
+    return False
 
 
 def _holds_values(error: BaseException) -> bool:

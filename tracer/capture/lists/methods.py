@@ -9,6 +9,7 @@ import numpy as np
 
 from .... import hlo
 from ...recording.array import TracedArray, require_trace
+from ...recording.intervals import is_traced_integer
 from .. import journals, places
 from ..calls.dispatch import call
 from ..calls.meanings import LIST_METHODS
@@ -133,7 +134,7 @@ def _found(holder: list, value: Any, message: str) -> TracedArray:
     if found is None:
         raise ValueError(message)
     position, is_there = found
-    if message is _NOT_THERE and _NAMES_WHAT_IS_MISSING and _is_integer(value):
+    if message is _NOT_THERE and _NAMES_WHAT_IS_MISSING and is_traced_integer(value):
         require_trace().add_error_flag(hlo.not_(is_there), ValueError, "{} is not in list", instruction_of(value))
     else:
         fail_where(hlo.not_(is_there), ValueError(message))
@@ -152,11 +153,6 @@ def _names_what_is_missing() -> bool:
 
 
 _NAMES_WHAT_IS_MISSING = _names_what_is_missing()
-
-
-def _is_integer(value: Any) -> bool:
-    """Whether this is one of Python's integers."""
-    return isinstance(value, TracedArray) and value.is_scalar and value.weak_type and value.element_type is hlo.S64
 
 
 @method("count")

@@ -12,15 +12,13 @@ import numpy as np
 from .... import hlo
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
-from ...recording.attributes import attributes_of, class_of
+from ...recording.attributes import class_of
 from ...recording.device_arrays import ArrayOnDevice
 from ...recording.errors import CarryTypeError
-from ...recording.operands import first_traced
-from ..places import where_made
 from ..texts.characters import memory
 from .array_rows import require_arrays_current
 from .columns import rows_between
-from .elements import LeafForm, hold_texts
+from .elements import LeafForm, hold_texts, holds_traced
 from .references import Row, Table, want_records
 from .runs import Form, Run, instruction_of, instructions
 from .when_run import Contents, Lists, all_finished, elements_from_arrays, rows_of
@@ -106,8 +104,8 @@ def parts_of_row(row: Row) -> tuple[list[TracedArray], Elements]:
 def _require_known_constants(forms: Sequence[Form]) -> None:
     """An object that elements are, as one of several, is returned as it is: it must not hold what the program computes."""
     constants = [one for form in forms for leaf in form.leaves for one in leaf.constants]
-    for one in filter(where_made, constants):
-        if first_traced(attributes_of(one)) is not None:
+    for one in constants:
+        if holds_traced(one):
             want_records(require_trace().program, type(one))
             raise CarryTypeError(
                 f"a list is returned whose elements are several objects of {class_of(type(one)).__name__}, as the program "

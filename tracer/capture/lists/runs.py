@@ -200,6 +200,11 @@ def bound_of(items: Iterable[Any]) -> int:
     return sum([item.form.capacity if type(item) is Run else 1 for item in items])
 
 
+def last_row(run: Run) -> hlo.Instruction:
+    """The number of the last element; 0 where there is none."""
+    return hlo.maximum(hlo.subtract(instruction_of(run.length), 1), 0)
+
+
 # --- from elements to runs and back ---
 
 
